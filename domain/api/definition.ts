@@ -1,0 +1,80 @@
+/** One normalised API definition: what a gateway runs, whatever form the user wrote it in. Made by `streams.ts` (read from a document). */
+import type { JsonObject } from '../event.ts';
+import type { ApiId, OrgId } from '../ids.ts';
+
+export type ApiKind = 'streams' | 'oas' | 'classic';
+
+/** `rate` requests per `perMs`; GCRA with a burst of `rate` (api-definition design 11). */
+export type RateLimit = { readonly rate: number; readonly perMs: number };
+
+/** `remove` first, then `add`; a name that occurs again in `add` is a further value (api-definition design 6.4). */
+export type HeaderTransform = {
+  readonly remove: readonly string[];
+  readonly add: readonly { readonly name: string; readonly value: string }[];
+};
+
+/** api-definition design 6.3. Empty lists mean the defaults of that table. `maxAge` in seconds, 0 = absent. */
+export type Cors = {
+  readonly allowedOrigins: readonly string[];
+  readonly allowedMethods: readonly string[];
+  readonly allowedHeaders: readonly string[];
+  readonly exposedHeaders: readonly string[];
+  readonly allowCredentials: boolean;
+  readonly maxAge: number;
+  readonly optionsPassthrough: boolean;
+  readonly debug: boolean;
+};
+
+/** Where a credential may stand; names are as sent. */
+export type CredentialSources = { readonly header?: string; readonly query?: string; readonly cookie?: string };
+
+export type ApiDefinition = {
+  readonly apiId: ApiId;
+  readonly orgId: OrgId;
+  readonly name: string;
+  readonly kind: ApiKind;
+  readonly active: boolean;
+  readonly internal: boolean;
+  /** End of the API's life, ms since 1970, UTC. */
+  readonly expiresAt?: number;
+  /** Lower case, without port; absent = every host. */
+  readonly domain?: string;
+  /** Normal form: leading slash, no trailing slash but for `/` alone. */
+  readonly listenPath: string;
+  readonly stripListenPath: boolean;
+  /** Gateways with tags load only APIs that share one. */
+  readonly tags: readonly string[];
+  readonly upstream: {
+    /** Absolute; absent in a streams API without one, whose paths answer 404. */
+    readonly url?: string;
+    readonly rateLimit?: RateLimit;
+    readonly preserveHostHeader: boolean;
+    readonly preserveTrailingSlash: boolean;
+    /** Deadline up to the response headers and between two chunks of the body; 0 = none. */
+    readonly timeoutMs: number;
+  };
+  /** Absent = keyless. Without a scheme in the document it is the token scheme on the header `Authorization`. */
+  readonly authentication?: {
+    readonly sources: readonly CredentialSources[];
+    readonly strip: boolean;
+  };
+  readonly cors?: Cors;
+  readonly contextVariables: boolean;
+  readonly requestHeaders?: HeaderTransform;
+  readonly responseHeaders?: HeaderTransform;
+  /** Bytes; absent = no limit of the API's own. */
+  readonly requestSizeLimit?: number;
+  /** False: no analytics record. */
+  readonly trafficLogs: boolean;
+  /** Retention of its records; 0 = 100 years. */
+  readonly recordRetentionS: number;
+  readonly recordTags: readonly string[];
+  /** Every answer carries `x-svc-config-revision`. */
+  readonly revisionHeader: boolean;
+};
+
+/** The document as the user sent it: an OpenAPI document with our extensions. */
+export type ApiDocument = JsonObject;
+
+export const gatewayExtension = 'x-svc-api-gateway';
+export const streamingExtension = 'x-svc-streaming';

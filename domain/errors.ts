@@ -1,0 +1,136 @@
+/** Every refusal of the domain: a stable code, a text for a person, a place. Edges translate codes to statuses once. */
+
+/** One problem of a document: where (JSON pointer), what, and a code that never changes. */
+export type Problem = { readonly pointer: string; readonly code: string; readonly message: string };
+
+/** A remark that never changes the status of an answer (management design 2.4). */
+export type Warning = { readonly pointer: string; readonly code: string; readonly text: string };
+
+export type RefusalCode =
+  | 'api_id_mismatch'
+  | 'api_unknown'
+  | 'api_exists'
+  | 'route_taken'
+  | 'kind_mismatch'
+  | 'definition_invalid'
+  | 'definition_refused'
+  | 'id_invalid'
+  | 'body_unreadable'
+  | 'body_malformed'
+  | 'extension_missing'
+  | 'query_invalid'
+  | 'certificate_invalid'
+  | 'certificate_unknown'
+  | 'certificate_foreign'
+  | 'precondition_failed'
+  | 'too_many_conflicts'
+  | 'at_invalid';
+
+/** Thrown by deciders and document functions; nothing has happened. */
+export class Refusal extends Error {
+  readonly code: RefusalCode;
+  readonly problems: readonly Problem[];
+  constructor(code: RefusalCode, message: string, problems: readonly Problem[] = []) {
+    super(message);
+    this.name = 'Refusal';
+    this.code = code;
+    this.problems = problems;
+  }
+}
+
+export const invalidId = (): Refusal => new Refusal('id_invalid', 'Invalid `ID` value');
+
+export const apiUnknown = (): Refusal => new Refusal('api_unknown', 'API not found.');
+
+export const apiExists = (): Refusal => new Refusal('api_exists', 'Found API with the same ID.');
+
+export const apiIdMismatch = (): Refusal =>
+  new Refusal(
+    'api_id_mismatch',
+    'Request APIID does not match that in Definition! For Update operations these must match.',
+    [{ pointer: '/x-svc-api-gateway/info/id', code: 'api_id_mismatch', message: 'differs from the id in the path' }],
+  );
+
+/** `owner` is left out when the path belongs to another organisation. */
+export const routeTaken = (listenPath: string, owner?: { readonly id: string; readonly name: string }): Refusal =>
+  new Refusal(
+    'route_taken',
+    owner
+      ? `Found API with same url. Listen path "${listenPath}" belongs to API ${owner.id} (${owner.name}).`
+      : `Found API with same url. Listen path "${listenPath}" is taken.`,
+    [{ pointer: '/x-svc-api-gateway/server/listenPath/value', code: 'route_taken', message: 'taken by another API' }],
+  );
+
+export const kindMismatch = (id: string, kind: string, route: string): Refusal =>
+  new Refusal('kind_mismatch', `API ${id} is in ${kind} format: use ${route}`);
+
+/** All problems of one stage together: one line per problem, `<dotted path>: <text>` (api-definition design 0.4). */
+export const definitionInvalid = (problems: readonly Problem[]): Refusal =>
+  new Refusal('definition_invalid', problems.map(problemLine).join('\n'), problems);
+
+/** Rules beyond the schema. */
+export const definitionRefused = (problems: readonly Problem[]): Refusal =>
+  new Refusal(
+    'definition_refused',
+    `Validation of API Definition failed. Reason: ${problems.map(problemLine).join('\n')}`,
+    problems,
+  );
+
+export const bodyUnreadable = (): Refusal => new Refusal('body_unreadable', "Couldn't read body.");
+
+export const bodyMalformed = (reason: string): Refusal =>
+  new Refusal('body_malformed', `request malformed: ${reason}`, [
+    { pointer: '', code: 'body_malformed', message: reason },
+  ]);
+
+export const extensionMissing = (text: string): Refusal => new Refusal('extension_missing', text);
+
+export const queryInvalid = (name: string, reason: string): Refusal =>
+  new Refusal('query_invalid', `${name}: ${reason}`, [
+    { pointer: `/query/${name}`, code: 'query_invalid', message: reason },
+  ]);
+
+export const atInvalid = (reason: string): Refusal =>
+  new Refusal('at_invalid', `at: ${reason}`, [{ pointer: '/query/at', code: 'at_invalid', message: reason }]);
+
+/** The texts of management design 7.2; `item` counts the upload's items from 1. */
+export const certificateInvalid = (text: string): Refusal => new Refusal('certificate_invalid', text);
+
+export const certificateUnknown = (): Refusal =>
+  new Refusal('certificate_unknown', 'Certificate with given SHA256 fingerprint not found');
+
+export const certificateForeign = (): Refusal =>
+  new Refusal('certificate_foreign', 'Attempted access to non-owned certificate.');
+
+export const tooManyConflicts = (): Refusal =>
+  new Refusal('too_many_conflicts', 'The API is changed by others at the same time; try again.');
+
+const problemLine = ({ pointer, message }: Problem): string =>
+  pointer === '' ? message : `${pointer.slice(1).replaceAll('/', '.')}: ${message}`;
+
+/** The nearest of the known names when it is close enough to be meant, for "did you mean". */
+export const nearestName = (name: string, known: Iterable<string>): string | undefined => {
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  for (const candidate of known) {
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+};
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, substitution));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

@@ -1,0 +1,27 @@
+/** Branded ids, the only place where they are made, and the names of the streams that belong to them. */
+import { invalidId } from './errors.ts';
+
+type Branded<Name extends string> = string & { readonly __brand: Name };
+
+export type ApiId = Branded<'ApiId'>;
+export type OrgId = Branded<'OrgId'>;
+/** Organisation id followed by the lower-case hex SHA-256 of the leaf's DER. */
+export type CertId = Branded<'CertId'>;
+
+const apiIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Refuses with 400 ``Invalid `ID` value`` (management design 2.3). */
+export const toApiId = (text: string): ApiId => {
+  if (!apiIdPattern.test(text)) throw invalidId();
+  return text as ApiId;
+};
+
+export const toOrgId = (text: string): OrgId => text as OrgId;
+
+export const toCertId = (orgId: OrgId, fingerprint: string): CertId => `${orgId}${fingerprint}` as CertId;
+
+export const apiStream = (id: ApiId): string => `api-${id}`;
+export const certStream = (id: CertId): string => `cert-${id}`;
+export const orgStream = (id: OrgId): string => `org-${id}`;
+/** The claim of one host and listen path; `hash` is the SHA-256 hex of its normal form. */
+export const routeStream = (hash: string): string => `uniq-route.${hash}`;

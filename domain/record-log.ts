@@ -1,0 +1,121 @@
+/** The record log port: the second log, which carries analytics records in frames from gateways to the pump. Adapters stand in src/stores/records. */
+import type { AnalyticsRecord } from './analytics-record.ts';
+
+export type LossReason = 'ring_full' | 'spool_full' | 'sampled' | 'plugin' | 'crash';
+
+/** What is known of lost records of one API, so that totals stay right. Latency in ms. */
+export type LossTally = {
+  readonly apiId: string;
+  readonly hits: number;
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+};
+
+/** Times in ms since 1970. A `loss` covers the numbers `from` to `to` of `epoch`, both included. */
+export type Marker =
+  | {
+      readonly kind: 'start';
+      readonly at: number;
+      readonly version: string;
+      readonly pid: number;
+      readonly previousEpoch: number;
+    }
+  | { readonly kind: 'end'; readonly at: number; readonly last: number }
+  | {
+      readonly kind: 'loss';
+      readonly epoch: number;
+      readonly from: number;
+      readonly to: number;
+      readonly reason: LossReason;
+      readonly atFrom: number;
+      readonly atTo: number;
+      readonly tally: readonly LossTally[];
+    };
+
+/**
+ * Up to 500 records of one run of one gateway process, the unit in memory, on the wire and on disk (pump design 6).
+ * It covers the sequence numbers `first` to `last` without a hole: each is a record or inside one of its own epoch's loss
+ * markers. A frame with markers about the run only has `last` = `first` - 1.
+ */
+export type Frame = {
+  readonly node: string;
+  readonly epoch: number;
+  readonly first: number;
+  readonly last: number;
+  readonly createdMs: number;
+  readonly records: readonly AnalyticsRecord[];
+  readonly markers: readonly Marker[];
+};
+
+/** A consumer's name: one per sink. */
+export type ConsumerId = string;
+
+/** A place in the record log. `lane` is one (node, epoch); `pos` is ordered as text within it. */
+export type Cursor = { readonly lane: string; readonly pos: string };
+
+export type Delivery =
+  | { readonly cursor: Cursor; readonly frame: Frame }
+  | { readonly cursor: Cursor; readonly bad: { readonly bytes: Uint8Array; readonly reason: string } };
+
+/** What happened to records since the last commit; all numbers are counts of records (pump design 8.2). */
+export type LedgerDelta = {
+  readonly produced: number;
+  readonly delivered: number;
+  readonly filtered: number;
+  readonly deadLettered: number;
+  readonly overtaken: number;
+  readonly lost: Readonly<Partial<Record<LossReason, number>>>;
+  readonly unexplained: number;
+};
+
+export type DeadLetter = {
+  readonly cursor: Cursor;
+  readonly reason: string;
+  readonly attempts: number;
+  readonly at: number;
+  readonly record?: AnalyticsRecord;
+  readonly bytes?: Uint8Array;
+};
+
+export type RecordLogStats = {
+  readonly lagRecords: number;
+  readonly lagSeconds: number;
+  readonly bytes: number;
+};
+
+export type ReadFrom = 'checkpoint' | 'start' | 'end' | readonly Cursor[];
+
+/** What a reader asks of the log; one consumer per sink, which share nothing. */
+export interface RecordLog {
+  /**
+   * Every frame at least once, in order within a lane, from the place on and then live, until the signal aborts.
+   * `checkpoint` of a consumer that never committed is the start of the log.
+   */
+  read(consumer: ConsumerId, from: ReadFrom, signal: AbortSignal): AsyncIterable<Delivery>;
+  /** Moves the consumer's low-water mark per lane and adds to its ledger, in one transaction. */
+  commit(consumer: ConsumerId, upTo: readonly Cursor[], ledger: LedgerDelta): Promise<void>;
+  stats(consumer: ConsumerId): Promise<RecordLogStats>;
+  ledger(consumer: ConsumerId): Promise<LedgerDelta>;
+  deadLetter(consumer: ConsumerId, item: DeadLetter): Promise<void>;
+  deadLetters(consumer: ConsumerId): Promise<readonly DeadLetter[]>;
+  health(): Promise<{ readonly writable: boolean; readonly readable: boolean; readonly detail: string }>;
+  close(): Promise<void>;
+}
+
+/**
+ * One run of one gateway process: the only writer of its lane. `lost` are the markers for earlier runs of the node that
+ * never ended (reason `crash`); they belong into the first frame of this run.
+ */
+export interface RecordLane {
+  readonly node: string;
+  readonly epoch: number;
+  readonly previousEpoch: number;
+  readonly lost: readonly Marker[];
+  /** Resolves when the frame survives a kill of the process; `durable` waits for the disk as well. */
+  append(frame: Frame, options: { readonly durable: boolean }): Promise<void>;
+  /** Notes the highest number given out, for counting what a kill takes; cheap, called every few ms, never throws. */
+  watermark(givenOut: number): void;
+  /** Marks the run as ended at `last`; nothing may be appended afterwards. */
+  end(last: number): Promise<void>;
+}
