@@ -1,0 +1,173 @@
+/** The API aggregate: what may happen to one API definition. Events first, then commands, state, decide, evolve. */
+import type { Decider } from '../decider.ts';
+import { apiExists, apiUnknown, kindMismatch, type Warning } from '../errors.ts';
+import { type JsonObject, never } from '../event.ts';
+import type { ApiId, OrgId } from '../ids.ts';
+import { at, sameJson } from '../json.ts';
+import { type ApiDocument, type ApiKind, gatewayExtension } from './definition.ts';
+
+/** What the caller meant by a PATCH: the mode, the query settings as given, and the SHA-256 of the body. */
+export type PatchIntent = {
+  readonly mode: 'oas-replace';
+  readonly settings: Readonly<Record<string, string>>;
+  readonly bodySha256: string;
+};
+
+/**
+ * What needs a hash or a diff is filled in after the decision (`src/management/derived-fields.ts`): SHA-256 hex of the
+ * RFC 8785 form of the document, of the one before, and the RFC 6902 diff (dropped above 64 KiB).
+ */
+type Derived = {
+  readonly docSha256: string;
+  readonly prevSha256?: string;
+  readonly diff?: readonly JsonObject[];
+  readonly diffOmitted?: true;
+};
+
+type WholeDocument = Derived & {
+  readonly orgId: OrgId;
+  readonly apiId: ApiId;
+  readonly kind: ApiKind;
+  readonly document: ApiDocument;
+  readonly warnings: readonly Warning[];
+  readonly prunedOperations: readonly string[];
+};
+
+type Flag = { readonly orgId: OrgId; readonly apiId: ApiId };
+
+export type ApiEvent =
+  | ({ readonly type: 'ApiDefinitionCreated' } & WholeDocument)
+  | ({ readonly type: 'ApiDefinitionPatched'; readonly intent: PatchIntent } & WholeDocument)
+  | ({ readonly type: 'ApiDefinitionReplaced' } & WholeDocument)
+  | ({ readonly type: 'ApiDefinitionRolledBack'; readonly toRevision: string; readonly reason: string } & WholeDocument)
+  | ({ readonly type: 'ApiActivated' } & Flag)
+  | ({ readonly type: 'ApiDeactivated' } & Flag)
+  | ({ readonly type: 'ApiInternalChanged'; readonly internal: boolean } & Flag)
+  | ({ readonly type: 'ApiDefinitionDeleted'; readonly docSha256: string } & Flag);
+
+/** A settled and checked document on its way in. */
+export type Settled = {
+  readonly document: ApiDocument;
+  readonly warnings: readonly Warning[];
+  readonly prunedOperations: readonly string[];
+};
+
+type Target = { readonly orgId: OrgId; readonly apiId: ApiId; readonly kind: ApiKind };
+
+export type ApiCommand =
+  | ({ readonly type: 'CreateApi' } & Target & Settled)
+  | ({ readonly type: 'PatchApi'; readonly intent: PatchIntent } & Target & Settled)
+  | ({ readonly type: 'ReplaceApi' } & Target & Settled)
+  | ({ readonly type: 'RollbackApi'; readonly toRevision: string; readonly reason: string } & Target & Settled)
+  | ({ readonly type: 'DeleteApi' } & Target);
+
+export type ApiState =
+  | { readonly exists: false }
+  | {
+      readonly exists: true;
+      readonly orgId: OrgId;
+      readonly kind: ApiKind;
+      readonly document: ApiDocument;
+      readonly docSha256: string;
+    };
+
+/** The existing API of the caller's organisation, or a refusal: other organisations' APIs do not exist for it. */
+export function existingApi(state: ApiState, orgId: OrgId): Extract<ApiState, { exists: true }> {
+  if (!state.exists || state.orgId !== orgId) throw apiUnknown();
+  return state;
+}
+
+export const isActive = (document: ApiDocument): boolean =>
+  at(document, gatewayExtension, 'info', 'state', 'active') === true;
+
+export const isInternal = (document: ApiDocument): boolean =>
+  at(document, gatewayExtension, 'info', 'state', 'internal') === true;
+
+function decide(command: ApiCommand, state: ApiState): readonly ApiEvent[] {
+  if (command.type === 'CreateApi') {
+    if (state.exists) throw apiExists();
+    return [whole('ApiDefinitionCreated', command), ...flagsOfNew(command)];
+  }
+  const current = existingApi(state, command.orgId);
+  if (current.kind !== command.kind) throw kindMismatch(command.apiId, current.kind, routeOf(current.kind));
+  const { orgId, apiId } = command;
+  switch (command.type) {
+    case 'DeleteApi':
+      return [{ type: 'ApiDefinitionDeleted', orgId, apiId, docSha256: current.docSha256 }];
+    default:
+      return sameJson(current.document, command.document)
+        ? []
+        : [changed(command), ...flagsOfChange(command, current.document)];
+  }
+}
+
+function changed(command: Extract<ApiCommand, { type: 'PatchApi' | 'ReplaceApi' | 'RollbackApi' }>): ApiEvent {
+  switch (command.type) {
+    case 'PatchApi':
+      return { ...whole('ApiDefinitionPatched', command), intent: command.intent };
+    case 'ReplaceApi':
+      return whole('ApiDefinitionReplaced', command);
+    case 'RollbackApi':
+      return { ...whole('ApiDefinitionRolledBack', command), toRevision: command.toRevision, reason: command.reason };
+    default:
+      return never(command);
+  }
+}
+
+const whole = <Type extends ApiEvent['type']>(type: Type, { orgId, apiId, kind, ...settled }: Target & Settled) => ({
+  type,
+  orgId,
+  apiId,
+  kind,
+  document: settled.document,
+  docSha256: '',
+  warnings: settled.warnings,
+  prunedOperations: settled.prunedOperations,
+});
+
+/** A new API is inactive and external until an event says otherwise, so that audits find every activation. */
+const flagsOfNew = ({ orgId, apiId, document }: Target & Settled): readonly ApiEvent[] => [
+  ...(isActive(document) ? [{ type: 'ApiActivated', orgId, apiId } as const] : []),
+  ...(isInternal(document) ? [{ type: 'ApiInternalChanged', orgId, apiId, internal: true } as const] : []),
+];
+
+function flagsOfChange({ orgId, apiId, document }: Target & Settled, before: ApiDocument): readonly ApiEvent[] {
+  const active = isActive(document);
+  const internal = isInternal(document);
+  return [
+    ...(active === isActive(before)
+      ? []
+      : [{ type: active ? 'ApiActivated' : 'ApiDeactivated', orgId, apiId } as const]),
+    ...(internal === isInternal(before) ? [] : [{ type: 'ApiInternalChanged', orgId, apiId, internal } as const]),
+  ];
+}
+
+export const routeOf = (kind: ApiKind): string =>
+  kind === 'streams' ? '/api/apis/streams' : kind === 'oas' ? '/api/apis/oas' : '/api/apis';
+
+function evolve(state: ApiState, event: ApiEvent): ApiState {
+  switch (event.type) {
+    case 'ApiDefinitionCreated':
+    case 'ApiDefinitionPatched':
+    case 'ApiDefinitionReplaced':
+    case 'ApiDefinitionRolledBack': {
+      const { orgId, kind, document, docSha256 } = event;
+      return { exists: true, orgId, kind, document, docSha256 };
+    }
+    // They say apart what the document of the same append says too.
+    case 'ApiActivated':
+    case 'ApiDeactivated':
+    case 'ApiInternalChanged':
+      return state;
+    case 'ApiDefinitionDeleted':
+      return { exists: false };
+    default:
+      return never(event);
+  }
+}
+
+export const api = { initial: { exists: false } as ApiState, decide, evolve } satisfies Decider<
+  ApiCommand,
+  ApiEvent,
+  ApiState
+>;

@@ -1,0 +1,112 @@
+/** Certificates: public part in clear, private key sealed. Events first, then commands, state, decide, evolve. */
+import type { Decider } from './decider.ts';
+import { certificateUnknown } from './errors.ts';
+import { never, type Secret } from './event.ts';
+import type { CertId, OrgId } from './ids.ts';
+
+/** Facts read from the certificate when it came in; times RFC 3339 UTC in seconds. */
+export type CertificateFacts = {
+  readonly subjectCn: string;
+  readonly issuerCn: string;
+  /** DNS names of the subject alternative names only. */
+  readonly dnsNames: readonly string[];
+  readonly ipAddresses: readonly string[];
+  readonly notBefore: string;
+  readonly notAfter: string;
+  readonly isCa: boolean;
+  /** Hex. */
+  readonly serial: string;
+  /** `RSA 2048`, `EC P-256`, `Ed25519`. */
+  readonly keyAlg: string;
+  readonly signatureAlgorithm: string;
+};
+
+export type CertificateEvent =
+  | {
+      readonly type: 'CertificateImported';
+      readonly orgId: OrgId;
+      readonly certId: CertId;
+      readonly name?: string;
+      /** The leaf, PEM. */
+      readonly pem: string;
+      /** The rest of the chain, leaf to root, PEM. */
+      readonly chain: readonly string[];
+      readonly parsed: CertificateFacts;
+      readonly secret?: Secret;
+    }
+  | {
+      readonly type: 'CertificateKeyAttached';
+      readonly orgId: OrgId;
+      readonly certId: CertId;
+      readonly secret: Secret;
+    }
+  | { readonly type: 'CertificateDeleted'; readonly orgId: OrgId; readonly certId: CertId };
+
+export type CertificateCommand =
+  | {
+      readonly type: 'ImportCertificate';
+      readonly orgId: OrgId;
+      readonly certId: CertId;
+      readonly name?: string;
+      readonly pem: string;
+      readonly chain: readonly string[];
+      readonly parsed: CertificateFacts;
+      /** PKCS#8 PEM; it fits the leaf, which the reader of the upload has checked. */
+      readonly privateKey?: string;
+    }
+  | { readonly type: 'DeleteCertificate'; readonly orgId: OrgId; readonly certId: CertId };
+
+export type CertificateState =
+  | { readonly exists: false }
+  | { readonly exists: true; readonly hasPrivate: boolean; readonly chain: readonly string[] };
+
+function decide(command: CertificateCommand, state: CertificateState): readonly CertificateEvent[] {
+  const { orgId, certId } = command;
+  switch (command.type) {
+    case 'ImportCertificate': {
+      const secret = command.privateKey === undefined ? {} : { secret: { clear: command.privateKey } };
+      const { pem, chain, parsed } = command;
+      const name = command.name === undefined ? {} : { name: command.name };
+      // A new chain is a new import; it must not take away a key that is held, so the key is only named when it is new.
+      if (!state.exists || !sameChain(state.chain, chain)) {
+        const withKey = state.exists && state.hasPrivate ? {} : secret;
+        return [{ type: 'CertificateImported', orgId, certId, ...name, pem, chain, parsed, ...withKey }];
+      }
+      return secret.secret && !state.hasPrivate
+        ? [{ type: 'CertificateKeyAttached', orgId, certId, secret: secret.secret }]
+        : [];
+    }
+    case 'DeleteCertificate': {
+      if (!state.exists) throw certificateUnknown();
+      return [{ type: 'CertificateDeleted', orgId, certId }];
+    }
+    default:
+      return never(command);
+  }
+}
+
+const sameChain = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((pem, index) => pem === b[index]);
+
+function evolve(state: CertificateState, event: CertificateEvent): CertificateState {
+  switch (event.type) {
+    case 'CertificateImported':
+      return {
+        exists: true,
+        chain: event.chain,
+        hasPrivate: event.secret !== undefined || (state.exists && state.hasPrivate),
+      };
+    case 'CertificateKeyAttached':
+      return state.exists ? { ...state, hasPrivate: true } : state;
+    case 'CertificateDeleted':
+      return { exists: false };
+    default:
+      return never(event);
+  }
+}
+
+export const certificate = { initial: { exists: false } as CertificateState, decide, evolve } satisfies Decider<
+  CertificateCommand,
+  CertificateEvent,
+  CertificateState
+>;

@@ -1,0 +1,59 @@
+/** The union of all events, and how they are written to and read from the bytes of the log. */
+import type { ApiEvent } from './api/api.ts';
+import type { CertificateEvent } from './certificate.ts';
+import type { EventMetadata, JsonObject, Recorded } from './event.ts';
+import type { NewEvent, StoredEvent } from './event-store.ts';
+import { isObject } from './json.ts';
+import type { OrganisationEvent } from './organisation.ts';
+import type { ReservationEvent } from './reservation.ts';
+import { sealedFields } from './sealed-fields.ts';
+import { currentSchema, upcast } from './upcast.ts';
+
+export type DomainEvent = ApiEvent | CertificateEvent | OrganisationEvent | ReservationEvent;
+
+/** Every type of the union; a stored type that is not here means that the program is older than the log. */
+const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
+  ApiDefinitionCreated: true,
+  ApiDefinitionPatched: true,
+  ApiDefinitionReplaced: true,
+  ApiDefinitionRolledBack: true,
+  ApiActivated: true,
+  ApiDeactivated: true,
+  ApiInternalChanged: true,
+  ApiDefinitionDeleted: true,
+  CertificateImported: true,
+  CertificateKeyAttached: true,
+  CertificateDeleted: true,
+  OrganisationCreated: true,
+  NameReserved: true,
+  NameReleased: true,
+};
+
+/** The bytes of an event. Throws when a secret would be written in clear: sealing was forgotten. */
+export function encodeEvent(event: DomainEvent, id: string, meta: EventMetadata): NewEvent {
+  const { type, ...data } = event;
+  for (const field of sealedFields[type] ?? []) {
+    const value = (data as Readonly<Record<string, unknown>>)[field];
+    if (typeof value === 'object' && value !== null && 'clear' in value) {
+      throw new Error(`${type}.${field} is not sealed`);
+    }
+  }
+  return { id, type, schema: currentSchema, data: new TextEncoder().encode(JSON.stringify(data)), meta };
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** Throws when the type or schema is unknown or the bytes are no JSON object. */
+export function decodeEvent(stored: StoredEvent): Recorded<DomainEvent> {
+  if (!Object.hasOwn(knownTypes, stored.type)) {
+    throw new Error(`event type ${stored.type} at position ${stored.position} is unknown: update svc`);
+  }
+  const data: unknown = JSON.parse(decoder.decode(stored.data));
+  if (!isObject(data)) throw new Error(`event at position ${stored.position} is no object`);
+  const { id, stream, revision, position, at, meta } = stored;
+  const event = {
+    type: stored.type,
+    ...upcast(stored.type, stored.schema, data as JsonObject),
+  } as unknown as DomainEvent;
+  return { event, id, stream, revision, position, at, meta };
+}
