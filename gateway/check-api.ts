@@ -1,7 +1,23 @@
 /** Everything that can be wrong with an API, found without opening anything: used before the append and before the swap. */
-import type { ApiDefinition, ApiDocument, ApiKind } from '../domain/api/definition.ts';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import {
+  type ApiDefinition,
+  type ApiDocument,
+  type ApiKind,
+  gatewayExtension,
+  streamingExtension,
+} from '../domain/api/definition.ts';
+import { readDefinition } from '../domain/api/oas.ts';
+import { effectWarnings, ruleProblems } from '../domain/api/rules.ts';
+import {
+  oasExtensionSchema,
+  streamingSchema,
+  streamsExtensionSchema,
+  unknownKeys,
+} from '../domain/api/schema/extension.ts';
 import type { Problem, Warning } from '../domain/errors.ts';
 import type { ApiId, OrgId } from '../domain/ids.ts';
+import { isObject, objectAt } from '../domain/json.ts';
 
 export type ApiToCheck = {
   readonly apiId: ApiId;
@@ -17,4 +33,85 @@ export type CheckedApi = {
   readonly warnings: readonly Warning[];
 };
 
-export declare function checkApi(api: ApiToCheck): CheckedApi;
+export type CheckApi = (api: ApiToCheck) => CheckedApi;
+
+/** Compiles the schemas once; the check itself is pure. Problems of one stage are reported together. */
+export function createCheckApi(): CheckApi {
+  const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
+  const validateOas = ajv.compile(oasExtensionSchema);
+  const validateStreams = ajv.compile(streamsExtensionSchema);
+  const validateStreaming = ajv.compile(streamingSchema);
+  return function checkApi({ apiId, orgId, kind, document }) {
+    const extension = objectAt(document, gatewayExtension);
+    const streaming = document[streamingExtension];
+    const shape = [
+      ...documentProblems(document),
+      ...schemaProblems(kind === 'streams' ? validateStreams : validateOas, extension, gatewayExtension),
+      ...(streaming === undefined ? [] : schemaProblems(validateStreaming, streaming, streamingExtension)),
+    ];
+    if (shape.length > 0 || !extension) return { problems: shape, warnings: [] };
+    const warnings = [
+      ...unknownKeys(extension, oasExtensionSchema, `/${gatewayExtension}`),
+      ...effectWarnings(extension),
+      ...streamWarnings(document),
+    ];
+    const rules = ruleProblems(extension);
+    if (rules.length > 0) return { problems: rules, warnings };
+    const { definition, problems } = readDefinition(document, { apiId, orgId, kind });
+    return problems.length > 0 ? { problems, warnings } : { definition, problems, warnings };
+  };
+}
+
+/** The part of OpenAPI that a gateway relies on; whether the document is valid OpenAPI is judged when it comes in. */
+function documentProblems(document: ApiDocument): readonly Problem[] {
+  const version = document['openapi'];
+  if (typeof version !== 'string' || !/^3\.[01]\.\d+/.test(version)) {
+    const message = `Schema not found for version "${typeof version === 'string' ? version : ''}"`;
+    return [{ pointer: '/openapi', code: 'openapi_version', message }];
+  }
+  return ['info', 'paths'].flatMap((name) =>
+    isObject(document[name])
+      ? []
+      : [
+          {
+            pointer: `/${name}`,
+            code: 'type',
+            message: `Invalid type. Expected: object, given: ${typeName(document[name])}`,
+          },
+        ],
+  );
+}
+
+function schemaProblems(validate: ValidateFunction, value: unknown, member: string): readonly Problem[] {
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map((error) => ({
+    pointer: `/${member}${error.instancePath}${missingStep(error)}`,
+    code: error.keyword,
+    message: schemaText(error),
+  }));
+}
+
+const missingStep = ({ keyword, params }: ErrorObject): string =>
+  keyword === 'required' ? `/${String(params['missingProperty'])}` : '';
+
+function schemaText({ keyword, params, message, data }: ErrorObject): string {
+  if (keyword === 'required') return 'is required';
+  if (keyword === 'additionalProperties') return `unknown key "${String(params['additionalProperty'])}"`;
+  if (keyword === 'type') return `Invalid type. Expected: ${String(params['type'])}, given: ${typeName(data)}`;
+  if (keyword === 'pattern') return 'has a form that is not allowed here (empty, or with characters that are not)';
+  return message ?? 'is not valid';
+}
+
+const typeName = (value: unknown): string =>
+  value === null ? 'null' : value === undefined ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+
+const streamWarnings = (document: ApiDocument): readonly Warning[] =>
+  Object.keys(objectAt(document, streamingExtension, 'streams') ?? {}).length > 0
+    ? [
+        {
+          pointer: `/${streamingExtension}/streams`,
+          code: 'no_effect',
+          text: 'streams are stored and not run by this version',
+        },
+      ]
+    : [];

@@ -1,0 +1,112 @@
+/** Reads the gateway extension of an OpenAPI document into a normalised definition; the document has passed schema and rules. */
+import type { Problem } from '../errors.ts';
+import type { Json, JsonObject } from '../event.ts';
+import type { ApiId, OrgId } from '../ids.ts';
+import { at, isObject, isOn, objectAt, textAt, texts } from '../json.ts';
+import { readAuthentication } from './authentication.ts';
+import type { ApiDefinition, ApiDocument, ApiKind, Cors, HeaderTransform, RateLimit } from './definition.ts';
+import { gatewayExtension } from './definition.ts';
+import { durationMs } from './duration.ts';
+import { normalHost, normalListenPath } from './paths.ts';
+import { expirationMs } from './rules.ts';
+
+const defaultUpstreamTimeoutMs = 30_000;
+
+const numberAt = (value: Json | undefined, ...path: readonly string[]): number => {
+  const found = at(value, ...path);
+  return typeof found === 'number' ? found : 0;
+};
+
+export function readDefinition(
+  document: ApiDocument,
+  ids: { readonly apiId: ApiId; readonly orgId: OrgId; readonly kind: ApiKind },
+): { readonly definition: ApiDefinition; readonly problems: readonly Problem[] } {
+  const extension = objectAt(document, gatewayExtension) ?? {};
+  const server = objectAt(extension, 'server') ?? {};
+  const middleware = objectAt(extension, 'middleware', 'global') ?? {};
+  const { authentication, problems } = readAuthentication(document);
+  const expiresAt = expirationMs(textAt(extension, 'info', 'expiration') ?? '');
+  const domain = isOn(server['customDomain']) ? textAt(server, 'customDomain', 'name') : undefined;
+  const requestSizeLimit = isOn(middleware['requestSizeLimit']) ? numberAt(middleware, 'requestSizeLimit', 'value') : 0;
+  const definition: ApiDefinition = {
+    ...ids,
+    name: textAt(extension, 'info', 'name') ?? '',
+    active: at(extension, 'info', 'state', 'active') === true,
+    internal: at(extension, 'info', 'state', 'internal') === true,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(domain === undefined ? {} : { domain: normalHost(domain) }),
+    listenPath: normalListenPath(textAt(server, 'listenPath', 'value') ?? '/'),
+    stripListenPath: at(server, 'listenPath', 'strip') === true,
+    tags: isOn(server['gatewayTags']) ? texts(at(server, 'gatewayTags', 'tags')) : [],
+    upstream: readUpstream(objectAt(extension, 'upstream') ?? {}),
+    ...(authentication ? { authentication } : {}),
+    ...readMiddleware(middleware),
+    ...(requestSizeLimit > 0 ? { requestSizeLimit } : {}),
+    revisionHeader: isOn(server['revisionHeader']),
+  };
+  return { definition, problems };
+}
+
+function readUpstream(upstream: JsonObject): ApiDefinition['upstream'] {
+  const url = textAt(upstream, 'url');
+  const rateLimit = readRateLimit(upstream['rateLimit']);
+  const timeout = objectAt(upstream, 'enforceTimeout');
+  return {
+    ...(url ? { url } : {}),
+    ...(rateLimit ? { rateLimit } : {}),
+    preserveHostHeader: isOn(upstream['preserveHostHeader']),
+    preserveTrailingSlash: isOn(upstream['preserveTrailingSlash']),
+    timeoutMs:
+      timeout && isOn(timeout) ? (durationMs(textAt(timeout, 'duration') ?? '') ?? 0) : defaultUpstreamTimeoutMs,
+  };
+}
+
+function readRateLimit(block: Json | undefined): RateLimit | undefined {
+  if (!isOn(block)) return undefined;
+  return { rate: numberAt(block, 'rate'), perMs: durationMs(textAt(block, 'per') ?? '') ?? 0 };
+}
+
+function readMiddleware(
+  middleware: JsonObject,
+): Pick<
+  ApiDefinition,
+  'cors' | 'contextVariables' | 'requestHeaders' | 'responseHeaders' | 'trafficLogs' | 'recordRetentionS' | 'recordTags'
+> {
+  const cors = readCors(middleware['cors']);
+  const requestHeaders = readHeaders(middleware['transformRequestHeaders']);
+  const responseHeaders = readHeaders(middleware['transformResponseHeaders']);
+  return {
+    ...(cors ? { cors } : {}),
+    contextVariables: isOn(middleware['contextVariables']),
+    ...(requestHeaders ? { requestHeaders } : {}),
+    ...(responseHeaders ? { responseHeaders } : {}),
+    // An absent block counts as on (api-definition design 6.2).
+    trafficLogs: at(middleware, 'trafficLogs', 'enabled') !== false,
+    recordRetentionS: numberAt(middleware, 'trafficLogs', 'customRetentionPeriod'),
+    recordTags: texts(at(middleware, 'trafficLogs', 'tagHeaders')),
+  };
+}
+
+function readCors(block: Json | undefined): Cors | undefined {
+  if (!isOn(block) || !isObject(block)) return undefined;
+  return {
+    allowedOrigins: texts(block['allowedOrigins']),
+    allowedMethods: texts(block['allowedMethods']),
+    allowedHeaders: texts(block['allowedHeaders']),
+    exposedHeaders: texts(block['exposedHeaders']),
+    allowCredentials: block['allowCredentials'] === true,
+    maxAge: numberAt(block, 'maxAge'),
+    optionsPassthrough: block['optionsPassthrough'] === true,
+    debug: block['debug'] === true,
+  };
+}
+
+function readHeaders(block: Json | undefined): HeaderTransform | undefined {
+  if (!isOn(block) || !isObject(block)) return undefined;
+  const added = Array.isArray(block['add']) ? block['add'] : [];
+  const transform = {
+    remove: texts(block['remove']),
+    add: added.map((pair: Json) => ({ name: textAt(pair, 'name') ?? '', value: textAt(pair, 'value') ?? '' })),
+  };
+  return transform.remove.length + transform.add.length > 0 ? transform : undefined;
+}

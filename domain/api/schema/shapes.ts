@@ -1,0 +1,33 @@
+/** The few shapes that the schemas of the extension are made of (JSON Schema 2020-12 as plain data). */
+
+export type Schema = { readonly [keyword: string]: unknown };
+
+export const text: Schema = { type: 'string' };
+/** At least one character that is no white space. */
+export const filledText: Schema = { type: 'string', pattern: '\\S' };
+export const flag: Schema = { type: 'boolean' };
+export const integer: Schema = { type: 'integer' };
+export const count: Schema = { type: 'integer', minimum: 0 };
+/** Free JSON object. */
+export const anyObject: Schema = { type: 'object' };
+/** A duration, ISO 8601 or short; what the text means is checked in `rules.ts`. */
+export const duration: Schema = { type: 'string' };
+export const httpToken: Schema = { type: 'string', pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" };
+
+export const list = (items: Schema): Schema => ({ type: 'array', items });
+
+export const object = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
+  type: 'object',
+  properties,
+  required,
+});
+
+/** An object with an `enabled` that must be there. */
+export const block = (properties: Readonly<Record<string, Schema>> = {}, required: readonly string[] = []): Schema =>
+  object({ enabled: flag, ...properties }, ['enabled', ...required]);
+
+/** An object whose members all have one shape. */
+export const mapOf = (values: Schema): Schema => ({ type: 'object', additionalProperties: values });
+
+/** Name and value pairs of headers. */
+export const headerPairs: Schema = list(object({ name: httpToken, value: text }, ['name', 'value']));
