@@ -1,0 +1,265 @@
+/** The shape of the process configuration as one JSON Schema: loading, environment names, `svc config` and the reference page derive from it. */
+
+export type Unit = 'milliseconds' | 'seconds' | 'bytes';
+
+/** The part of JSON Schema 2020-12 that this configuration uses; `x-unit` is the unit of a bare number. */
+export type ConfigSchema = {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, ConfigSchema>>;
+  readonly additionalProperties?: boolean | ConfigSchema;
+  readonly propertyNames?: ConfigSchema;
+  readonly required?: readonly string[];
+  readonly items?: ConfigSchema;
+  readonly enum?: readonly (string | number)[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly pattern?: string;
+  /** A secret: never printed, never given on a command line. */
+  readonly writeOnly?: boolean;
+  readonly 'x-unit'?: Unit;
+};
+
+/** Section names in the environment: `gateway.listen` is `SVC_GW_LISTEN`. */
+export const sectionVariables: Readonly<Record<string, string>> = {
+  store: 'STORE',
+  management: 'MGMT',
+  gateway: 'GW',
+  analytics: 'ANALYTICS',
+  pump: 'PMP',
+  telemetry: 'TELEMETRY',
+};
+
+type Properties = Readonly<Record<string, ConfigSchema>>;
+
+const group = (description: string, properties: Properties, required?: readonly string[]): ConfigSchema => ({
+  type: 'object',
+  description,
+  additionalProperties: false,
+  properties,
+  ...(required ? { required } : {}),
+});
+
+const text = (description: string, value?: string): ConfigSchema => ({
+  type: 'string',
+  minLength: 1,
+  description,
+  ...(value === undefined ? {} : { default: value }),
+});
+
+const secret = (description: string, minLength: number): ConfigSchema => ({
+  type: 'string',
+  description: `${description} At least ${minLength} characters, not a well-known word.`,
+  writeOnly: true,
+});
+
+const oneOf = (values: readonly string[], value: string, description: string): ConfigSchema => ({
+  type: 'string',
+  enum: values,
+  default: value,
+  description,
+});
+
+const flag = (value: boolean, description: string): ConfigSchema => ({ type: 'boolean', default: value, description });
+
+const count = (value: number, minimum: number, maximum: number, description: string): ConfigSchema => ({
+  type: 'integer',
+  minimum,
+  maximum,
+  default: value,
+  description,
+});
+
+const listen = (value: string, description: string): ConfigSchema => ({
+  type: 'string',
+  pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]*):[0-9]{1,5}$',
+  default: value,
+  description: `${description} Written host:port; port 0 takes a free one.`,
+});
+
+const duration = (value: string, unit: Unit, description: string): ConfigSchema => ({
+  type: ['string', 'number'],
+  pattern: '^[0-9]+(\\.[0-9]+)?(ms|s|m|h|d)$',
+  minimum: 0,
+  default: value,
+  description: `${description} A bare number means ${unit}.`,
+  'x-unit': unit,
+});
+
+const size = (value: string, minimum: number, description: string): ConfigSchema => ({
+  type: ['string', 'number'],
+  pattern: '^[0-9]+(\\.[0-9]+)?(B|KiB|MiB|GiB|TiB|kB|MB|GB|TB)$',
+  minimum,
+  default: value,
+  description: `${description} A bare number means bytes.`,
+  'x-unit': 'bytes',
+});
+
+const texts = (description: string): ConfigSchema => ({
+  type: 'array',
+  items: { type: 'string', minLength: 1 },
+  default: [],
+  description,
+});
+
+const codes = (description: string): ConfigSchema => ({
+  type: 'array',
+  items: { type: 'integer', minimum: 100, maximum: 599 },
+  default: [],
+  description,
+});
+
+const store = group('The event store: the log of every change.', {
+  url: text(
+    'Where the event log is: `sqlite:PATH`, or `memory:` (gone when the process ends).',
+    'sqlite:$data/events.db',
+  ),
+  max_event_bytes: size('4MiB', 65_536, 'Largest document that is stored; a larger one is refused with 413.'),
+  secrets: group('How secrets in events are sealed.', {
+    master_key_file: text(
+      'File with the key that wraps the key ring; made with mode 0600 at the first start.',
+      '$data/master.key',
+    ),
+  }),
+});
+
+const management = group('The management API.', {
+  listen: listen('127.0.0.1:3000', 'Address of the management API.'),
+  bootstrap_token: secret(
+    'First admin token. Without it one is generated at the first start and kept in `admin-token` in the data folder (mode 0600).',
+    32,
+  ),
+  body_limit: size('4MiB', 1024, 'Largest body of a definition; never above `store.max_event_bytes`.'),
+  page_size: count(10, 1, 500, 'Entries on one page of the certificate list.'),
+  rate_limit: group('Requests that one token may make.', {
+    rate: count(1000, 1, 1_000_000, 'Requests a second.'),
+    burst: count(2000, 1, 10_000_000, 'Requests at once.'),
+  }),
+});
+
+const gateway = group('The data plane.', {
+  listen: listen('0.0.0.0:8080', 'Address of the proxy listener.'),
+  control_listen: listen('127.0.0.1:8081', 'Address of health and reload.'),
+  control_secret: secret(
+    'Bearer token of the control routes. Without it they are served on loopback addresses only.',
+    16,
+  ),
+  tags: texts('Sharding labels: an API with `gatewayTags` runs on gateways that carry one of them.'),
+  node_id: {
+    type: 'string',
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
+    description: 'Name of this gateway in records and reports. Without it one is made and kept in the data folder.',
+  },
+  trusted_proxies: texts('Networks (CIDR) or addresses whose `X-Forwarded-*` headers count.'),
+  max_header_bytes: size('32KiB', 1024, 'Largest header section of a request; a larger one is a 431.'),
+  max_url_bytes: size('8KiB', 256, 'Longest request target; a longer one is a 414.'),
+  underscore_headers: oneOf(
+    ['guard', 'drop', 'keep'],
+    'guard',
+    'Header names with underscores: `guard` drops those that could pass for a header that the gateway sets or trusts, `drop` drops all, `keep` none.',
+  ),
+  graceful_shutdown_delay_seconds: duration('0s', 'seconds', 'How long to accept after readiness has failed.'),
+  graceful_shutdown_timeout_duration: duration('30s', 'seconds', 'How long requests may take to finish at a stop.'),
+});
+
+const analytics = group('Recording of requests.', {
+  enabled: flag(true, 'Whether a record is made per request.'),
+  url: text('Where records are kept: `embedded:FOLDER`.', 'embedded:$data/analytics'),
+  frame: group('The unit in which records are written; the first limit that is reached closes it.', {
+    records: count(500, 1, 500, 'Records.'),
+    bytes: size('256KiB', 1024, 'Size.'),
+    wait: duration('100ms', 'milliseconds', 'Longest wait of a record.'),
+  }),
+  buffer_bytes: size('32MiB', 65_536, 'Memory for records that are not written yet.'),
+  max_bytes: size('8GiB', 1_048_576, 'Size of the record log per gateway; the oldest part is deleted beyond it.'),
+  max_age: duration('7d', 'seconds', 'Age of the oldest records.'),
+  fsync: {
+    type: ['string', 'number'],
+    pattern: '^(none|always|[0-9]+(\\.[0-9]+)?(ms|s|m|h|d))$',
+    minimum: 1,
+    default: '200ms',
+    description:
+      'What a loss of power may cost: `always` nothing, an interval as much, `none` leaves it to the system. A bare number means milliseconds.',
+    'x-unit': 'milliseconds',
+  },
+});
+
+const sink = group(
+  'One destination of records.',
+  {
+    type: text('Kind of destination: `stdout` or `file`.'),
+    required: flag(false, 'Whether the pump is ready only while this sink is up.'),
+    filters: group('Which records it gets. An empty list allows all; a `skip` list wins.', {
+      api_ids: texts('Only these APIs.'),
+      org_ids: texts('Only these organisations.'),
+      response_codes: codes('Only these statuses.'),
+      skip_api_ids: texts('Not these APIs.'),
+      skip_org_ids: texts('Not these organisations.'),
+      skip_response_codes: codes('Not these statuses.'),
+    }),
+    ignore_fields: texts('Fields of the record (JSON names, nested with dots) that are emptied.'),
+    omit_detailed_recording: flag(false, 'Whether recorded requests and responses are left out.'),
+    batch: group('The unit of a write; the first limit that is reached closes it.', {
+      records: count(1000, 1, 100_000, 'Records.'),
+      bytes: size('1MiB', 1024, 'Size.'),
+      wait: duration('500ms', 'milliseconds', 'Longest wait of a record.'),
+    }),
+    retry: group('Repeats of a write that failed for a passing reason.', {
+      initial: duration('200ms', 'milliseconds', 'First pause.'),
+      max: duration('30s', 'milliseconds', 'Longest pause.'),
+      max_elapsed: duration('0s', 'milliseconds', 'When to give up and apply `on_reject`; 0 is never.'),
+    }),
+    timeout: duration('10s', 'seconds', 'Longest write; 0 means the default.'),
+    on_reject: oneOf(
+      ['dlq', 'drop', 'stop'],
+      'dlq',
+      'What happens to a record that the destination refuses: kept as a dead letter, dropped and counted, or the sink stops.',
+    ),
+    meta: {
+      type: 'object',
+      description: 'Options of this kind of sink.',
+      additionalProperties: true,
+      default: {},
+    },
+  },
+  ['type'],
+);
+
+const pump = group('The pump: carries records to sinks.', {
+  listen: listen('127.0.0.1:8083', 'Address of health and status of the pump.'),
+  sinks: {
+    type: 'object',
+    description: 'Destinations by name.',
+    propertyNames: { type: 'string', pattern: '^[a-z][a-z0-9_-]{0,40}$' },
+    additionalProperties: sink,
+    default: {},
+  },
+});
+
+const telemetry = group('What svc says about itself. Nothing leaves the installation.', {
+  log: group('The log.', {
+    level: oneOf(['debug', 'info', 'warn', 'error', 'silent'], 'info', 'Lowest level that is written.'),
+    destination: text('`stderr`, `stdout`, or the path of a file.', 'stderr'),
+  }),
+  access_log: group('The access log: a line per request.', {
+    enabled: flag(true, 'Whether it is written.'),
+  }),
+});
+
+export const configSchema: ConfigSchema & { readonly $schema: string; readonly title: string } = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Process configuration of svc',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    $schema: { type: 'string', description: 'Address of this schema, for editors.' },
+    store,
+    management,
+    gateway,
+    analytics,
+    pump,
+    telemetry,
+  },
+};

@@ -1,0 +1,67 @@
+/** What the process runs with: the configuration with durations in ms, sizes in bytes and addresses in parts. */
+import type { ListenAddress } from './units.ts';
+
+export type SinkSettings = {
+  readonly type: string;
+  readonly required: boolean;
+  readonly filters: {
+    readonly apiIds: readonly string[];
+    readonly orgIds: readonly string[];
+    readonly responseCodes: readonly number[];
+    readonly skipApiIds: readonly string[];
+    readonly skipOrgIds: readonly string[];
+    readonly skipResponseCodes: readonly number[];
+  };
+  readonly ignoreFields: readonly string[];
+  readonly omitDetailedRecording: boolean;
+  readonly batch: { readonly records: number; readonly bytes: number; readonly waitMs: number };
+  /** `maxElapsedMs` 0 never gives up. */
+  readonly retry: { readonly initialMs: number; readonly maxMs: number; readonly maxElapsedMs: number };
+  readonly timeoutMs: number;
+  readonly onReject: 'dlq' | 'drop' | 'stop';
+  readonly meta: Readonly<Record<string, unknown>>;
+};
+
+export type Settings = {
+  readonly dataDirectory: string;
+  readonly store: {
+    readonly url: string;
+    readonly maxEventBytes: number;
+    readonly secrets: { readonly masterKeyFile: string };
+  };
+  readonly management: {
+    readonly listen: ListenAddress;
+    readonly bootstrapToken: string | undefined;
+    readonly bodyLimitBytes: number;
+    readonly pageSize: number;
+    readonly rateLimit: { readonly rate: number; readonly burst: number };
+  };
+  readonly gateway: {
+    readonly listen: ListenAddress;
+    readonly controlListen: ListenAddress;
+    readonly controlSecret: string | undefined;
+    readonly tags: readonly string[];
+    readonly nodeId: string | undefined;
+    readonly trustedProxies: readonly string[];
+    readonly maxHeaderBytes: number;
+    readonly maxUrlBytes: number;
+    readonly underscoreHeaders: 'guard' | 'drop' | 'keep';
+    readonly gracefulShutdownDelayMs: number;
+    readonly gracefulShutdownTimeoutMs: number;
+  };
+  readonly analytics: {
+    readonly enabled: boolean;
+    readonly url: string;
+    readonly frame: { readonly records: number; readonly bytes: number; readonly waitMs: number };
+    readonly bufferBytes: number;
+    readonly maxBytes: number;
+    readonly maxAgeMs: number;
+    /** A number is the interval in ms. */
+    readonly fsync: 'none' | 'always' | number;
+  };
+  readonly pump: { readonly listen: ListenAddress; readonly sinks: Readonly<Record<string, SinkSettings>> };
+  readonly telemetry: {
+    readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'; readonly destination: string };
+    readonly accessLog: { readonly enabled: boolean };
+  };
+};
