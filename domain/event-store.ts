@@ -83,7 +83,10 @@ export interface EventStore {
    * (P6), and event ids make that safe.
    */
   append(writes: readonly Write[], options: AppendOptions): Promise<Appended>;
-  /** One stream's events; a missing stream reads as an empty list (P12). `limit` 1 to 1,000; a page holds at most 16 MiB (P8). */
+  /**
+   * One stream's events; a missing stream reads as an empty list (P12). `from` and `to` are the lowest and the highest
+   * revision wanted, both included, whatever the direction. `limit` 1 to 1,000; a page holds at most 16 MiB (P8).
+   */
   readStream(
     stream: string,
     options: { readonly from?: bigint; readonly to?: bigint; readonly back?: boolean; readonly limit: number },

@@ -1,0 +1,210 @@
+/** Reads of the SQLite event log and its life; synchronous, run by the worker thread only. Writes stand in `sqlite-append.ts`. */
+import { zstdDecompressSync } from 'node:zlib';
+import {
+  type CommandRecord,
+  EventStoreError,
+  type Filter,
+  type LogIdentity,
+  type Page,
+  type Position,
+  type StoredEvent,
+  type StoreHealth,
+} from '../../../domain/event-store.ts';
+import { type Database, openDatabase, type Row, type SqlValue } from '../sqlite.ts';
+import { fromPosition, maxPageBytes, maxScannedPositions, responseLifeMs, toPosition } from './event-rules.ts';
+import { prepareLog } from './sqlite-schema.ts';
+
+export type SqliteLogOptions = {
+  readonly path: string;
+  readonly busyTimeoutMs?: number;
+  readonly readOnly?: boolean;
+  readonly maxFileBytes?: number;
+  readonly warn?: (text: string) => void;
+};
+
+export type StreamRange = {
+  readonly from?: bigint;
+  readonly to?: bigint;
+  readonly back?: boolean;
+  readonly limit: number;
+};
+
+const columns = 'position, stream, revision, event_id, type, schema, at_ms, data, encoding, meta';
+
+/** Each list is NULL when the filter does not have it; lists are JSON arrays so that the statement is always the same. */
+const filtered = `SELECT ${columns} FROM events WHERE position > ?1 AND position <= ?2
+  AND (?3 IS NULL OR CASE instr(stream, '-') WHEN 0 THEN stream ELSE substr(stream, 1, instr(stream, '-') - 1) END
+       IN (SELECT value FROM json_each(?3)))
+  AND (?4 IS NULL OR type IN (SELECT value FROM json_each(?4)))
+  AND (?5 IS NULL OR stream IN (SELECT value FROM json_each(?5)))
+  ORDER BY position LIMIT ?6`;
+
+export class SqliteLog {
+  readonly identity: LogIdentity;
+  readonly database: Database;
+  readonly #isReadOnly: boolean;
+
+  constructor({ path, readOnly = false, maxFileBytes, ...rest }: SqliteLogOptions) {
+    this.#isReadOnly = readOnly;
+    this.database = openDatabase(path, {
+      ...rest,
+      readOnly,
+      ...(maxFileBytes !== undefined && { maxBytes: maxFileBytes }),
+    });
+    try {
+      this.identity = prepareLog(this.database, readOnly);
+    } catch (error) {
+      this.database.close();
+      throw error;
+    }
+  }
+
+  readStream(
+    stream: string,
+    { from = 0n, to = lastRevision, back = false, limit }: StreamRange,
+  ): readonly StoredEvent[] {
+    const rows = this.database
+      .prepare(
+        `SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? AND revision <= ?
+         ORDER BY revision ${back ? 'DESC' : 'ASC'} LIMIT ?`,
+      )
+      .iterate(stream, from, to, limit);
+    return takePage(rows).events;
+  }
+
+  readAll({ after, limit, filter }: { after: Position; limit: number; filter?: Filter }): Page {
+    const start = fromPosition(after);
+    const head = this.headNumber();
+    const end = filter ? Math.min(head, start + maxScannedPositions) : head;
+    const lists = [filter?.categories, filter?.types, filter?.streams].map((list) =>
+      list ? JSON.stringify(list) : null,
+    );
+    const rows = filter
+      ? this.database.prepare(filtered).iterate(start, end, ...lists, limit + 1)
+      : this.database
+          .prepare(`SELECT ${columns} FROM events WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`)
+          .iterate(start, end, limit + 1);
+    const { events, isWhole } = takePage(rows, limit);
+    const next = isWhole ? toPosition(Math.max(start, end)) : (events.at(-1)?.position ?? after);
+    return { events, next, atHead: fromPosition(next) >= head };
+  }
+
+  /** Times never go back with positions, so the place is found by halving; holes that retention left do not matter. */
+  positionAt(timeMs: number): Position {
+    const head = this.database.prepare('SELECT position, at_ms FROM log_head').get();
+    if (Number(head?.['at_ms']) <= timeMs) return toPosition(Number(head?.['position']));
+    const lastUpTo = this.database.prepare(
+      'SELECT position, at_ms FROM events WHERE position <= ? ORDER BY position DESC LIMIT 1',
+    );
+    let low = 0;
+    let high = Number(head?.['position']);
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      const found = lastUpTo.get(middle);
+      if (!found || Number(found['at_ms']) <= timeMs) low = middle;
+      else high = Number(found['position']) - 1;
+    }
+    return toPosition(Number(lastUpTo.get(low)?.['position'] ?? 0));
+  }
+
+  command(id: string, nowMs: number): CommandRecord | undefined {
+    const row = this.database
+      .prepare('SELECT request_hash, last_position, response, at_ms FROM commands WHERE command_id = ?')
+      .get(id);
+    if (!row) return undefined;
+    const response = Number(row['at_ms']) > nowMs - responseLifeMs ? row['response'] : null;
+    return {
+      requestHash: String(row['request_hash']),
+      position: toPosition(Number(row['last_position'])),
+      ...(response instanceof Uint8Array && { response }),
+    };
+  }
+
+  /** Lets stored answers of commands go after their time; the records stay, so that a repeat is still known. */
+  forgetResponses(nowMs: number): void {
+    if (this.#isReadOnly) return;
+    this.database.transaction(() => {
+      this.database
+        .prepare('UPDATE commands SET response = NULL WHERE response IS NOT NULL AND at_ms <= ?')
+        .run(nowMs - responseLifeMs);
+    });
+  }
+
+  head(): Position {
+    return toPosition(this.headNumber());
+  }
+
+  headNumber(): number {
+    return Number(this.database.prepare('SELECT position FROM log_head').get()?.['position']);
+  }
+
+  /**
+   * Reads. After a failed write (`isSuspect`) it also commits a change that changes nothing, because only a real commit
+   * shows whether the disk takes writes again.
+   */
+  health(isSuspect: boolean): StoreHealth {
+    const head = this.headNumber();
+    if (this.#isReadOnly)
+      return { writable: false, readable: true, detail: `sqlite, opened for reading, head ${head}` };
+    try {
+      if (isSuspect) this.database.transaction(() => this.database.exec('UPDATE log_head SET format = format'));
+      return { writable: true, readable: true, detail: `sqlite, head ${head}` };
+    } catch (error) {
+      return { writable: false, readable: true, detail: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  /** Changes when another connection has committed. */
+  dataVersion(): number {
+    return Number(this.database.prepare('PRAGMA data_version').get()?.['data_version']);
+  }
+
+  close(): void {
+    this.database.close();
+  }
+}
+
+const lastRevision = 2n ** 63n - 1n;
+
+/** P8: at most `limit` events and 16 MiB, but at least one. `isWhole` says that no row was left. */
+function takePage(rows: Iterable<Row>, limit = Number.POSITIVE_INFINITY): { events: StoredEvent[]; isWhole: boolean } {
+  const events: StoredEvent[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    if (events.length === limit) return { events, isWhole: false };
+    const event = toEvent(row);
+    bytes += event.data.byteLength;
+    if (events.length > 0 && bytes > maxPageBytes) return { events, isWhole: false };
+    events.push(event);
+  }
+  return { events, isWhole: true };
+}
+
+function toEvent(row: Row): StoredEvent {
+  const position = Number(row['position']);
+  return {
+    id: String(row['event_id']),
+    type: String(row['type']),
+    schema: Number(row['schema']),
+    data: decode(position, row['data'], row['encoding']),
+    meta: JSON.parse(String(row['meta'])) as Record<string, string>,
+    stream: String(row['stream']),
+    revision: BigInt(Number(row['revision'])),
+    position: toPosition(position),
+    at: new Date(Number(row['at_ms'])),
+  };
+}
+
+function decode(position: number, data: SqlValue | undefined, encoding: SqlValue | undefined): Uint8Array {
+  if (!(data instanceof Uint8Array)) throw corrupt(position);
+  if (encoding === 0) return data;
+  if (encoding !== 1) throw corrupt(position);
+  try {
+    return new Uint8Array(zstdDecompressSync(data));
+  } catch (cause) {
+    throw corrupt(position, cause);
+  }
+}
+
+const corrupt = (position: number, cause?: unknown): EventStoreError =>
+  new EventStoreError('Corrupt', `the payload at position ${position} cannot be read`, { cause });

@@ -1,0 +1,136 @@
+/** The one thread that touches the SQLite event log, so that no fsync stops the HTTP loop. Started by `sqlite-event-store.ts`. */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { EventStoreError } from '../../../domain/event-store.ts';
+import { appendGroup, retain } from './sqlite-append.ts';
+import { toMessage, toStoreError } from './sqlite-errors.ts';
+import { SqliteLog, type SqliteLogOptions } from './sqlite-log.ts';
+import type { Calls, Reply, Request } from './sqlite-protocol.ts';
+
+/** Larger groups would make the first of them wait for little gain. */
+const maxGroup = 256;
+/** Between two looks for commits of other processes: short after a find, longer while nothing happens. */
+const minPollMs = 5;
+const maxPollMs = 100;
+
+type AppendCall = Extract<Request, { readonly call: 'append' }>;
+type OtherCall = Exclude<Request, AppendCall>;
+
+class LogThread {
+  readonly #port: MessagePort;
+  readonly #log: SqliteLog;
+  #queue: AppendCall[] = [];
+  /** A write failed and none has succeeded since. */
+  #isSuspect = false;
+  #version: number;
+  #poll: NodeJS.Timeout | undefined;
+
+  constructor(port: MessagePort, log: SqliteLog) {
+    this.#port = port;
+    this.#log = log;
+    this.#version = log.dataVersion();
+    port.on('message', (request: Request) => this.#take(request));
+  }
+
+  #say(reply: Reply): void {
+    this.#port.postMessage(reply);
+  }
+
+  /** Appends that arrive while others are written wait for each other and share the next commit. */
+  #take(request: Request): void {
+    if (request.call === 'append') {
+      if (this.#queue.push(request) === 1) setImmediate(() => this.#flush());
+      return;
+    }
+    if (request.call === 'close') this.#flush();
+    try {
+      this.#say({ type: 'answer', id: request.id, value: this.#answer(request) });
+    } catch (error) {
+      this.#say({ type: 'failure', id: request.id, error: toMessage(toStoreError(error, 'other')) });
+    }
+    if (request.call === 'close') this.#port.close();
+  }
+
+  #flush(): void {
+    while (this.#queue.length > 0) {
+      const group = this.#queue.slice(0, maxGroup);
+      this.#queue = this.#queue.slice(maxGroup);
+      const outcomes = appendGroup(
+        this.#log.database,
+        group.map(({ args: [writes, options, nowMs] }) => ({ writes, options, nowMs })),
+      );
+      for (const [index, { id }] of group.entries()) {
+        const outcome = outcomes[index];
+        if (outcome instanceof EventStoreError) this.#say({ type: 'failure', id, error: toMessage(outcome) });
+        else this.#say({ type: 'answer', id, value: outcome });
+      }
+      const hasWritten = outcomes.some((outcome) => !(outcome instanceof EventStoreError));
+      this.#isSuspect = !hasWritten && (this.#isSuspect || outcomes.some(isFault));
+    }
+  }
+
+  #answer({ call, args }: OtherCall): ReturnType<Calls[OtherCall['call']]> {
+    const log = this.#log;
+    switch (call) {
+      case 'readStream':
+        return log.readStream(...args);
+      case 'readAll':
+        return log.readAll(...args);
+      case 'positionAt':
+        return log.positionAt(...args);
+      case 'command':
+        return log.command(...args);
+      case 'retain':
+        return retain(log.database, ...args);
+      case 'forgetResponses':
+        return log.forgetResponses(...args);
+      case 'head':
+        return log.head();
+      case 'health':
+        return this.#health();
+      case 'watch':
+        return this.#watch(...args);
+      case 'close':
+        this.#watch(false);
+        return log.close();
+    }
+  }
+
+  #health(): ReturnType<Calls['health']> {
+    const health = this.#log.health(this.#isSuspect);
+    this.#isSuspect &&= !health.writable;
+    return health;
+  }
+
+  #watch(isOn: boolean): void {
+    clearTimeout(this.#poll);
+    if (isOn) this.#look(minPollMs);
+  }
+
+  /** The version is the one of the last look, however long ago, so nothing that happened between is missed. */
+  #look(waitMs: number): void {
+    const version = this.#log.dataVersion();
+    const hasGrown = version !== this.#version;
+    this.#version = version;
+    if (hasGrown) this.#say({ type: 'grown', head: this.#log.head() });
+    this.#poll = setTimeout(() => this.#look(hasGrown ? minPollMs : Math.min(maxPollMs, waitMs * 1.5)), waitMs);
+  }
+}
+
+const isFault = (outcome: unknown): boolean => outcome instanceof EventStoreError && isFaultCode(outcome);
+
+const isFaultCode = ({ code }: EventStoreError): boolean =>
+  code === 'StoreFull' || code === 'StoreReadOnly' || code === 'StoreUnavailable' || code === 'UnknownOutcome';
+
+function serve(port: MessagePort, options: SqliteLogOptions): void {
+  const warnings: string[] = [];
+  try {
+    const log = new SqliteLog({ ...options, warn: (text) => warnings.push(text) });
+    new LogThread(port, log);
+    port.postMessage({ type: 'opened', identity: log.identity, warnings } satisfies Reply);
+  } catch (error) {
+    port.postMessage({ type: 'refused', error: toMessage(toStoreError(error, 'other')) } satisfies Reply);
+    port.close();
+  }
+}
+
+if (parentPort) serve(parentPort, workerData as SqliteLogOptions);
