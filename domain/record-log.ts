@@ -51,12 +51,26 @@ export type Frame = {
 /** A consumer's name: one per sink. */
 export type ConsumerId = string;
 
-/** A place in the record log. `lane` is one (node, epoch); `pos` is ordered as text within it. */
+/**
+ * A place in the record log. `lane` is one (node, epoch), written by `laneOf`; `pos` is ordered as text within it and
+ * begins with the last sequence number that it covers, in 16 digits, so that any reader can tell what a step skipped.
+ */
 export type Cursor = { readonly lane: string; readonly pos: string };
 
+export const laneOf = (node: string, epoch: number): string => `${node}/${epoch}`;
+
+const sequenceDigits = 16;
+
+export const sequenceText = (sequence: number): string => String(sequence).padStart(sequenceDigits, '0');
+
+/** The last sequence number of the lane that the cursor covers; 0 before the first. */
+export const lastSequenceOf = (cursor: Cursor): number => Number(cursor.pos.slice(0, sequenceDigits));
+
+/** `overtaken`: retention took the numbers up to the cursor before the consumer had read them. */
 export type Delivery =
   | { readonly cursor: Cursor; readonly frame: Frame }
-  | { readonly cursor: Cursor; readonly bad: { readonly bytes: Uint8Array; readonly reason: string } };
+  | { readonly cursor: Cursor; readonly bad: { readonly bytes: Uint8Array; readonly reason: string } }
+  | { readonly cursor: Cursor; readonly overtaken: true };
 
 /** What happened to records since the last commit; all numbers are counts of records (pump design 8.2). */
 export type LedgerDelta = {
@@ -95,6 +109,10 @@ export interface RecordLog {
   read(consumer: ConsumerId, from: ReadFrom, signal: AbortSignal): AsyncIterable<Delivery>;
   /** Moves the consumer's low-water mark per lane and adds to its ledger, in one transaction. */
   commit(consumer: ConsumerId, upTo: readonly Cursor[], ledger: LedgerDelta): Promise<void>;
+  /** The consumer's marks, one per lane; undefined as long as it never committed anything. */
+  marks(consumer: ConsumerId): Promise<readonly Cursor[] | undefined>;
+  /** Where the log begins or ends now, a cursor per lane: the marks of a consumer that starts there. */
+  edge(at: 'start' | 'end'): Promise<readonly Cursor[]>;
   stats(consumer: ConsumerId): Promise<RecordLogStats>;
   ledger(consumer: ConsumerId): Promise<LedgerDelta>;
   deadLetter(consumer: ConsumerId, item: DeadLetter): Promise<void>;
