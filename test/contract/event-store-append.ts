@@ -1,7 +1,8 @@
 /** Contract of `append`: expectations, atomicity, round trips, limits, the create race. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { EventStoreError, type Expected, WrongExpectedVersion } from '../../domain/event-store.ts';
+import { usingLog } from '../support/event-store-current.ts';
 import {
   append,
   bytes,
@@ -14,9 +15,9 @@ import {
   write,
 } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
-import type { CurrentLog } from './event-store.ts';
+import type { OpenLog } from './event-store.ts';
 
-type State = 'missing' | 'has three events' | 'emptied by retention';
+type State = 'is missing' | 'has three events' | 'emptied by retention';
 
 /** P3. `ok` = the revision that the next event gets; `conflict` = what the error says was found. */
 type Row = { readonly expected: Expected; readonly state: State } & (
@@ -28,16 +29,16 @@ const full = 'has three events';
 const emptied = 'emptied by retention';
 
 const expectations: readonly Row[] = [
-  { expected: 'any', state: 'missing', ok: 0n },
+  { expected: 'any', state: 'is missing', ok: 0n },
   { expected: 'any', state: full, ok: 3n },
   { expected: 'any', state: emptied, ok: 3n },
-  { expected: 'noStream', state: 'missing', ok: 0n },
+  { expected: 'noStream', state: 'is missing', ok: 0n },
   { expected: 'noStream', state: full, conflict: 2n },
   { expected: 'noStream', state: emptied, conflict: 2n },
-  { expected: 'streamExists', state: 'missing', conflict: undefined },
+  { expected: 'streamExists', state: 'is missing', conflict: undefined },
   { expected: 'streamExists', state: full, ok: 3n },
   { expected: 'streamExists', state: emptied, ok: 3n },
-  { expected: 0n, state: 'missing', conflict: undefined },
+  { expected: 0n, state: 'is missing', conflict: undefined },
   { expected: 2n, state: full, ok: 3n },
   { expected: 1n, state: full, conflict: 2n },
   { expected: 3n, state: full, conflict: 2n },
@@ -46,56 +47,61 @@ const expectations: readonly Row[] = [
   { expected: 3n, state: emptied, conflict: 2n },
 ];
 
-export function appendContract(log: CurrentLog): void {
-  const arrange = async (state: State): Promise<void> => {
-    const { store } = log();
-    if (state === 'missing') return;
-    await append(store, [write('thing-1', 'noStream', ...events(3))]);
-    if (state === emptied) await store.retain('thing-1', { before: 3n });
-  };
-
+export function appendContract(open: OpenLog): void {
   describe('P3: what a write expects of its stream', () => {
+    const log = usingLog(open, 'group');
+    /** Streams of the row's own: the one that it is about, and others beside it. */
+    const arrange = async (state: State): Promise<{ thing: string; other: (index: number) => string }> => {
+      const { store } = log();
+      const row = randomUUID();
+      const thing = `thing-${row}`;
+      if (state !== 'is missing') await append(store, [write(thing, 'noStream', ...events(3))]);
+      if (state === emptied) await store.retain(thing, { before: 3n });
+      return { thing, other: (index) => `other${index}-${row}` };
+    };
+
     for (const row of expectations) {
       const outcome = 'ok' in row ? `writes revision ${row.ok}` : `conflicts with ${row.conflict ?? 'no stream'}`;
       for (const others of [0, 2]) {
-        it(`${row.expected} on a stream that ${row.state === 'missing' ? 'is missing' : row.state} ${outcome}, with ${others} other writes`, async () => {
+        it(`${row.expected} on a stream that ${row.state} ${outcome}, with ${others} other writes`, async () => {
           const { store } = log();
-          await arrange(row.state);
+          const { thing, other } = await arrange(row.state);
           const before = await store.head();
           const writes = [
-            ...Array.from({ length: others }, (_, index) => write(`other-${index}`, 'noStream', event())),
-            write('thing-1', row.expected, event()),
+            ...Array.from({ length: others }, (_, index) => write(other(index), 'noStream', event())),
+            write(thing, row.expected, event()),
           ];
           if ('ok' in row) {
             const { heads, duplicate, position } = await append(store, writes);
-            expect(heads.get('thing-1')).to.equal(row.ok);
+            expect(heads.get(thing)).to.equal(row.ok);
             expect(duplicate).to.equal(false);
             expect(position).to.equal(await store.head());
-            expect((await store.readStream('thing-1', { limit: 10, from: row.ok })).length).to.equal(1);
+            expect(await store.readStream(thing, { limit: 10, from: row.ok })).to.have.lengthOf(1);
             return;
           }
           const failure = await failureOf(append(store, writes));
           expect(failure).to.be.instanceOf(WrongExpectedVersion).and.to.include({
             code: 'WrongExpectedVersion',
-            stream: 'thing-1',
+            stream: thing,
             expected: row.expected,
             actual: row.conflict,
           });
           expect(await store.head(), 'nothing was written').to.equal(before);
-          expect(await store.readStream('other-0', { limit: 1 })).to.deep.equal([]);
+          expect(await store.readStream(other(0), { limit: 1 })).to.deep.equal([]);
         });
       }
-      it(`${row.expected} as a check only on a stream that ${row.state === 'missing' ? 'is missing' : row.state}: ${'ok' in row ? 'holds' : 'conflicts'}`, async () => {
+      it(`${row.expected} as a check only on a stream that ${row.state} ${'ok' in row ? 'holds' : 'conflicts'}`, async () => {
         const { store } = log();
-        await arrange(row.state);
-        const attempt = append(store, [write('thing-1', row.expected), write('other-1', 'noStream', event())]);
-        if ('ok' in row) expect([...(await attempt).heads]).to.deep.equal([['other-1', 0n]]);
+        const { thing, other } = await arrange(row.state);
+        const attempt = append(store, [write(thing, row.expected), write(other(0), 'noStream', event())]);
+        if ('ok' in row) expect([...(await attempt).heads]).to.deep.equal([[other(0), 0n]]);
         else expect(await failureOf(attempt)).to.include({ code: 'WrongExpectedVersion', actual: row.conflict });
       });
     }
   });
 
   describe('P1: an append is all or nothing', () => {
+    const log = usingLog(open);
     it('writes nothing anywhere when the second of three writes conflicts', async () => {
       const { store } = log();
       await append(store, [write('b-1', 'noStream', event())]);
@@ -133,6 +139,7 @@ export function appendContract(log: CurrentLog): void {
   });
 
   describe('create race', () => {
+    const log = usingLog(open);
     it('lets exactly one of 50 concurrent creates of one id win', async () => {
       const { store } = log();
       expect(await raceToCreate([store], 'api-one', 50)).to.deep.equal({ won: 1, conflicts: 49 });
@@ -141,6 +148,7 @@ export function appendContract(log: CurrentLog): void {
   });
 
   describe('what was appended', () => {
+    const log = usingLog(open);
     it('comes back as it was given, with revisions and positions in the order of the writes', async () => {
       const { store, clock } = log();
       clock.nowMs = 1_700_000_000_123;
@@ -169,25 +177,6 @@ export function appendContract(log: CurrentLog): void {
       expect(stored.map(({ revision }) => revision)).to.deep.equal([0n, 1n, 0n]);
       expect(stored.map(({ position }) => position)).to.deep.equal([...stored.map(({ position }) => position)].sort());
     });
-
-    for (const [name, size] of [
-      ['nothing', 0],
-      ['8 KiB', 8 * 1024],
-      ['8 KiB and one byte', 8 * 1024 + 1],
-      ['1 MiB', 1024 * 1024],
-    ] as const) {
-      for (const [kind, payload] of [
-        ['text that compresses', Buffer.alloc(size, 'a')],
-        ['bytes that do not', randomBytes(size)],
-      ] as const) {
-        it(`keeps a payload of ${name}, ${kind}`, async () => {
-          const { store } = log();
-          await append(store, [write('a-1', 'noStream', event({ data: payload }))]);
-          const [stored] = await store.readStream('a-1', { limit: 1 });
-          expect(Buffer.compare(stored!.data, payload)).to.equal(0);
-        });
-      }
-    }
 
     it('is not changed by who appended or read it', async () => {
       const { store } = log();
@@ -218,7 +207,31 @@ export function appendContract(log: CurrentLog): void {
     });
   });
 
+  describe('a payload comes back unchanged', () => {
+    const log = usingLog(open, 'group');
+    for (const [name, size] of [
+      ['nothing', 0],
+      ['8 KiB', 8 * 1024],
+      ['8 KiB and one byte', 8 * 1024 + 1],
+      ['1 MiB', 1024 * 1024],
+    ] as const) {
+      for (const [kind, payload] of [
+        ['text that compresses', Buffer.alloc(size, 'a')],
+        ['bytes that do not', randomBytes(size)],
+      ] as const) {
+        it(`of ${name}, ${kind}`, async () => {
+          const { store } = log();
+          const stream = `a-${randomUUID()}`;
+          await append(store, [write(stream, 'noStream', event({ data: payload }))]);
+          const [stored] = await store.readStream(stream, { limit: 1 });
+          expect(Buffer.compare(stored!.data, payload)).to.equal(0);
+        });
+      }
+    }
+  });
+
   describe('a closed store', () => {
+    const log = usingLog(open);
     it('answers what was asked before and refuses every call after', async () => {
       const { store } = log();
       const asked = Promise.all(events(20).map((one, index) => append(store, [write(`a-${index}`, 'noStream', one)])));

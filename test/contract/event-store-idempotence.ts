@@ -1,11 +1,13 @@
 /** Contract of repeats: event ids and command ids that come again. */
 import { expect } from 'chai';
+import { usingLog } from '../support/event-store-current.ts';
 import { append, bytes, event, events, fill, readWholeLog, write } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
-import type { CurrentLog } from './event-store.ts';
+import type { OpenLog } from './event-store.ts';
 
-export function idempotenceContract(log: CurrentLog): void {
+export function idempotenceContract(open: OpenLog): void {
   describe('P5: the same append again', () => {
+    const log = usingLog(open);
     for (const expected of ['noStream', 'any'] as const) {
       it(`answers as the first time with expectation ${expected}, also after later appends`, async () => {
         const { store } = log();
@@ -61,6 +63,7 @@ export function idempotenceContract(log: CurrentLog): void {
   });
 
   describe('the record of a command', () => {
+    const log = usingLog(open);
     it('holds request hash, answer and position', async () => {
       const { store } = log();
       const response = bytes('{"Status":"OK"}');

@@ -1,12 +1,19 @@
 /** Contract of reads: one stream, the whole log, filters, positions of times. */
 import { expect } from 'chai';
 import type { Filter } from '../../domain/event-store.ts';
+import { usingLog } from '../support/event-store-current.ts';
 import { append, event, events, fill, ids, readWholeLog, write } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
-import type { CurrentLog } from './event-store.ts';
+import type { OpenLog } from './event-store.ts';
 
-export function readContract(log: CurrentLog): void {
+export function readContract(open: OpenLog): void {
   describe('a read of one stream', () => {
+    const log = usingLog(open, 'group');
+    before(async () => {
+      await append(log().store, [write('other-1', 'any', event())]);
+      await append(log().store, [write('thing-1', 'any', ...events(5))]);
+    });
+
     for (const [name, range, revisions] of [
       ['everything', {}, [0, 1, 2, 3, 4]],
       ['backwards', { back: true }, [4, 3, 2, 1, 0]],
@@ -21,10 +28,7 @@ export function readContract(log: CurrentLog): void {
       ['an empty range', { from: 3n, to: 1n }, []],
     ] as const) {
       it(`answers ${name}`, async () => {
-        const { store } = log();
-        await append(store, [write('other-1', 'any', event())]);
-        await append(store, [write('thing-1', 'any', ...events(5))]);
-        const found = await store.readStream('thing-1', { limit: 1_000, ...range });
+        const found = await log().store.readStream('thing-1', { limit: 1_000, ...range });
         expect(found.map(({ revision }) => Number(revision))).to.deep.equal(revisions);
       });
     }
@@ -40,8 +44,11 @@ export function readContract(log: CurrentLog): void {
         expect(await failureOf(store.readAll({ after: '', limit }))).to.include({ code: 'Unsupported' });
       });
     }
+  });
 
-    it('answers at most 16 MiB in a page, and the rest in the next (P8)', async () => {
+  describe('a page', () => {
+    const log = usingLog(open);
+    it('holds at most 16 MiB, and the next one the rest (P8)', async () => {
       const { store } = log();
       const data = new Uint8Array(4 * 1024 * 1024);
       for (let count = 0; count < 5; count++) await append(store, [write('big-1', 'any', event({ data }))]);
@@ -54,6 +61,11 @@ export function readContract(log: CurrentLog): void {
   });
 
   describe('a read of the whole log', () => {
+    const log = usingLog(open);
+    it('says that it can be read and written', async () => {
+      expect(await log().store.health()).to.include({ writable: true, readable: true });
+    });
+
     it('is at the head of an empty log at once', async () => {
       const { store } = log();
       expect(await store.readAll({ after: '', limit: 10 })).to.deep.equal({ events: [], next: '', atHead: true });
@@ -76,32 +88,6 @@ export function readContract(log: CurrentLog): void {
       expect(failure).to.include({ code: 'Unsupported' });
     });
 
-    for (const [name, filter, expected] of [
-      ['a category', { categories: ['api'] }, ['api-1 Made', 'api-2 Changed']],
-      ['two categories', { categories: ['api', 'plain'] }, ['api-1 Made', 'api-2 Changed', 'plain Made']],
-      ['a type', { types: ['Changed'] }, ['api-2 Changed', 'apix-1 Changed']],
-      ['a stream', { streams: ['api-1', 'cert-1'] }, ['api-1 Made', 'cert-1 Made']],
-      ['category and type', { categories: ['api'], types: ['Changed'] }, ['api-2 Changed']],
-      ['nothing at all', { types: [] }, []],
-      ['no condition', {}, ['api-1 Made', 'api-2 Changed', 'apix-1 Changed', 'cert-1 Made', 'plain Made']],
-    ] as readonly [string, Filter, readonly string[]][]) {
-      it(`filters by ${name} and still reaches the head`, async () => {
-        const { store } = log();
-        for (const [stream, type] of [
-          ['api-1', 'Made'],
-          ['api-2', 'Changed'],
-          ['apix-1', 'Changed'],
-          ['cert-1', 'Made'],
-          ['plain', 'Made'],
-        ] as const) {
-          await append(store, [write(stream, 'any', event({ type }))]);
-        }
-        const page = await store.readAll({ after: '', limit: 100, filter });
-        expect(page.events.map(({ stream, type }) => `${stream} ${type}`)).to.deep.equal(expected);
-        expect(page).to.include({ next: await store.head(), atHead: true });
-      });
-    }
-
     it('keeps to its limit with a filter and goes on behind what it gave', async () => {
       const { store } = log();
       await append(store, [write('a-1', 'any', ...events(3)), write('b-1', 'any', ...events(3))]);
@@ -113,7 +99,40 @@ export function readContract(log: CurrentLog): void {
     });
   });
 
+  describe('a filter', () => {
+    const log = usingLog(open, 'group');
+    before(async () => {
+      for (const [stream, type] of [
+        ['api-1', 'Made'],
+        ['api-2', 'Changed'],
+        ['apix-1', 'Changed'],
+        ['cert-1', 'Made'],
+        ['plain', 'Made'],
+      ] as const) {
+        await append(log().store, [write(stream, 'any', event({ type }))]);
+      }
+    });
+
+    for (const [name, filter, expected] of [
+      ['a category', { categories: ['api'] }, ['api-1 Made', 'api-2 Changed']],
+      ['two categories', { categories: ['api', 'plain'] }, ['api-1 Made', 'api-2 Changed', 'plain Made']],
+      ['a type', { types: ['Changed'] }, ['api-2 Changed', 'apix-1 Changed']],
+      ['a stream', { streams: ['api-1', 'cert-1'] }, ['api-1 Made', 'cert-1 Made']],
+      ['category and type', { categories: ['api'], types: ['Changed'] }, ['api-2 Changed']],
+      ['nothing at all', { types: [] }, []],
+      ['no condition', {}, ['api-1 Made', 'api-2 Changed', 'apix-1 Changed', 'cert-1 Made', 'plain Made']],
+    ] as readonly [string, Filter, readonly string[]][]) {
+      it(`by ${name} gives what matches and still reaches the head`, async () => {
+        const { store } = log();
+        const page = await store.readAll({ after: '', limit: 100, filter });
+        expect(page.events.map(({ stream, type }) => `${stream} ${type}`)).to.deep.equal(expected);
+        expect(page).to.include({ next: await store.head(), atHead: true });
+      });
+    }
+  });
+
   describe('the position of a time', () => {
+    const log = usingLog(open);
     it('is the last one stored at or before it', async () => {
       const { store, clock } = log();
       expect(await store.positionAt(new Date(1_000))).to.equal('');
@@ -152,9 +171,5 @@ export function readContract(log: CurrentLog): void {
         expect(await store.positionAt(new Date(timeMs)), `at ${timeMs}`).to.equal(kept[index]?.position);
       }
     });
-  });
-
-  it('says that it can be read and written', async () => {
-    expect(await log().store.health()).to.include({ writable: true, readable: true });
   });
 }

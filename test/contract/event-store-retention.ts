@@ -1,11 +1,13 @@
 /** Contract of retention: what goes, what stays, and that revisions go on. */
 import { expect } from 'chai';
+import { usingLog } from '../support/event-store-current.ts';
 import { append, event, events, fill, ids, readWholeLog, write } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
-import type { CurrentLog } from './event-store.ts';
+import type { OpenLog } from './event-store.ts';
 
-export function retentionContract(log: CurrentLog): void {
+export function retentionContract(open: OpenLog): void {
   describe('retention', () => {
+    const log = usingLog(open);
     const revisions = async (): Promise<readonly number[]> =>
       (await log().store.readStream('gwnode-1', { limit: 100 })).map(({ revision }) => Number(revision));
 

@@ -1,13 +1,15 @@
 /** Contract of engines that several adapters may open at once: they see one log. */
 import { expect } from 'chai';
 import type { EventStore } from '../../domain/event-store.ts';
+import { usingLog } from '../support/event-store-current.ts';
 import { append, event, events, fill, ids, raceToCreate, readWholeLog, write } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
 import { Follower } from '../support/event-store-follower.ts';
-import type { CurrentLog } from './event-store.ts';
+import type { OpenLog } from './event-store.ts';
 
-export function sharingContract(log: CurrentLog): void {
+export function sharingContract(open: OpenLog): void {
   describe('two instances on one log', () => {
+    const log = usingLog(open);
     const openAgain = async (): Promise<EventStore> => {
       const other = await log().openAgain?.();
       if (!other) throw new Error('a shared log can be opened again');

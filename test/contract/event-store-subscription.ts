@@ -1,12 +1,14 @@
 /** Contract of subscriptions: catch-up and live without a seam, back-pressure, filters, aborts. */
 import { expect } from 'chai';
+import { usingLog } from '../support/event-store-current.ts';
 import { append, event, events, fill, ids, readWholeLog, write } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
 import { Follower } from '../support/event-store-follower.ts';
-import type { CurrentLog } from './event-store.ts';
+import type { OpenLog } from './event-store.ts';
 
-export function subscriptionContract(log: CurrentLog): void {
+export function subscriptionContract(open: OpenLog): void {
   describe('a subscription', () => {
+    const log = usingLog(open);
     for (const [name, skip] of [
       ['the beginning', 0],
       ['the middle', 3],

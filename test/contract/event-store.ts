@@ -20,29 +20,15 @@ export type LogUnderTest = {
 /** `isShared`: several adapters may be open on one log. */
 export type Traits = { readonly isShared: boolean };
 
-/** The log of the test that runs. */
-export type CurrentLog = () => LogUnderTest;
+export type OpenLog = () => Promise<LogUnderTest>;
 
-export function eventStoreContract(name: string, open: () => Promise<LogUnderTest>, { isShared }: Traits): void {
+export function eventStoreContract(name: string, open: OpenLog, { isShared }: Traits): void {
   describe(`event store contract: ${name}`, () => {
-    let log: LogUnderTest | undefined;
-    const current: CurrentLog = () => {
-      if (!log) throw new Error('the log is opened before each test');
-      return log;
-    };
-    beforeEach(async () => {
-      log = await open();
-    });
-    afterEach(async () => {
-      await log?.dispose();
-      log = undefined;
-    });
-
-    appendContract(current);
-    idempotenceContract(current);
-    readContract(current);
-    subscriptionContract(current);
-    retentionContract(current);
-    if (isShared) sharingContract(current);
+    appendContract(open);
+    idempotenceContract(open);
+    readContract(open);
+    subscriptionContract(open);
+    retentionContract(open);
+    if (isShared) sharingContract(open);
   });
 }

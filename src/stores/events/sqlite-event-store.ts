@@ -1,6 +1,7 @@
 /** The embedded event store: the port in front of one worker thread that owns the SQLite log. */
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { v7 } from 'uuid';
 import {
   type Appended,
   type AppendOptions,
@@ -30,7 +31,7 @@ import type { SqliteLogOptions } from './sqlite-log.ts';
 import type { CallName, Calls, Reply, Request } from './sqlite-protocol.ts';
 import { Doorbell, follow } from './subscription.ts';
 
-export type SqliteEventStoreOptions = SqliteLogOptions & {
+export type SqliteEventStoreOptions = Omit<SqliteLogOptions, 'newLogId'> & {
   /** ms since 1970. Default: the clock of the machine. */
   readonly now?: () => number;
   /** Payload of one event. Default 4 MiB. */
@@ -48,7 +49,7 @@ export async function openSqliteEventStore({
 }: SqliteEventStoreOptions): Promise<SqliteEventStore> {
   const worker = new Worker(new URL(`./sqlite-worker${extname(import.meta.filename)}`, import.meta.url), {
     name: 'event-store',
-    workerData: log satisfies SqliteLogOptions,
+    workerData: { ...log, newLogId: v7() } satisfies SqliteLogOptions,
   });
   const opened = await firstReply(worker);
   for (const text of opened.warnings) warn?.(text);

@@ -16,6 +16,8 @@ import { prepareLog } from './sqlite-schema.ts';
 
 export type SqliteLogOptions = {
   readonly path: string;
+  /** UUIDv7, becomes the identity of a log that is new. */
+  readonly newLogId: string;
   readonly busyTimeoutMs?: number;
   readonly readOnly?: boolean;
   readonly maxFileBytes?: number;
@@ -44,7 +46,7 @@ export class SqliteLog {
   readonly database: Database;
   readonly #isReadOnly: boolean;
 
-  constructor({ path, readOnly = false, maxFileBytes, ...rest }: SqliteLogOptions) {
+  constructor({ path, readOnly = false, maxFileBytes, newLogId, ...rest }: SqliteLogOptions) {
     this.#isReadOnly = readOnly;
     this.database = openDatabase(path, {
       ...rest,
@@ -52,7 +54,7 @@ export class SqliteLog {
       ...(maxFileBytes !== undefined && { maxBytes: maxFileBytes }),
     });
     try {
-      this.identity = prepareLog(this.database, readOnly);
+      this.identity = prepareLog(this.database, { readOnly, newLogId });
     } catch (error) {
       this.database.close();
       throw error;

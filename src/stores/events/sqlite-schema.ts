@@ -1,5 +1,4 @@
 /** The tables of the SQLite event log, made at the first open; refuses a log that is newer than the program. */
-import { v7 } from 'uuid';
 import { EventStoreError, type LogIdentity } from '../../../domain/event-store.ts';
 import type { Database } from '../sqlite.ts';
 
@@ -26,12 +25,17 @@ const tables = `
     key TEXT PRIMARY KEY, version INTEGER NOT NULL, value TEXT NOT NULL, at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+/** `newLogId` is the identity of a log that does not exist yet. */
+export type LogMaking = { readonly readOnly?: boolean; readonly newLogId: string };
+
 /** Safe when several processes make the same log at once: one of them wins, all see its identity. */
-export function prepareLog(database: Database, isReadOnly: boolean): LogIdentity {
-  if (!isReadOnly && !isPrepared(database)) {
+export function prepareLog(database: Database, { readOnly = false, newLogId }: LogMaking): LogIdentity {
+  if (!readOnly && !isPrepared(database)) {
     database.transaction(() => {
       database.exec(tables);
-      database.prepare('INSERT INTO log_head VALUES (1, 0, 0, ?, 0, ?) ON CONFLICT DO NOTHING').run(v7(), logFormat);
+      database
+        .prepare('INSERT INTO log_head VALUES (1, 0, 0, ?, 0, ?) ON CONFLICT DO NOTHING')
+        .run(newLogId, logFormat);
     });
   }
   const { format, log_id, era } = database.prepare('SELECT format, log_id, era FROM log_head').get() ?? {};
