@@ -31,6 +31,8 @@ export type CheckedApi = {
   readonly definition?: ApiDefinition;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Warning[];
+  /** What found the problems: the shape of the document, or rules beyond it. */
+  readonly stage?: 'schema' | 'rules';
 };
 
 export type CheckApi = (api: ApiToCheck) => CheckedApi;
@@ -49,16 +51,16 @@ export function createCheckApi(): CheckApi {
       ...schemaProblems(kind === 'streams' ? validateStreams : validateOas, extension, gatewayExtension),
       ...(streaming === undefined ? [] : schemaProblems(validateStreaming, streaming, streamingExtension)),
     ];
-    if (shape.length > 0 || !extension) return { problems: shape, warnings: [] };
+    if (shape.length > 0 || !extension) return { problems: shape, warnings: [], stage: 'schema' };
     const warnings = [
       ...unknownKeys(extension, oasExtensionSchema, `/${gatewayExtension}`),
       ...effectWarnings(extension),
       ...streamWarnings(document),
     ];
     const rules = ruleProblems(extension);
-    if (rules.length > 0) return { problems: rules, warnings };
+    if (rules.length > 0) return { problems: rules, warnings, stage: 'rules' };
     const { definition, problems } = readDefinition(document, { apiId, orgId, kind });
-    return problems.length > 0 ? { problems, warnings } : { definition, problems, warnings };
+    return problems.length > 0 ? { problems, warnings, stage: 'rules' } : { definition, problems, warnings };
   };
 }
 
