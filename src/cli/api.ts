@@ -1,0 +1,99 @@
+/** `svc api`: APIs, what they were at a time, their revisions, and bringing one back. */
+import type { Command } from 'commander';
+import { type ConnectionFlags, connect, withConnection } from './connection.ts';
+import { UsageError } from './failure.ts';
+import { readMoment } from './moment.ts';
+import { type Column, type OutputFlags, printableTime, printDocument, printList, withOutput } from './output.ts';
+import { readPages } from './pages.ts';
+import type { Terminal } from './terminal.ts';
+
+type Flags = ConnectionFlags & OutputFlags;
+type Fields = Readonly<Record<string, unknown>>;
+type Actor = { readonly actor?: { readonly type?: string; readonly id?: string; readonly name?: string } };
+
+export function api(command: Command, terminal: Terminal): void {
+  command.addHelpText('before', 'Example:\n  svc api history demo\n  svc api show demo --at 10m\n');
+  leaf(command, 'list')
+    .description('all APIs')
+    .action((flags: Flags) => list(terminal, flags));
+  leaf(command, 'show <id>')
+    .description('the document of an API, now or at a time')
+    .option('--at <time>', 'RFC 3339, a position, or a span back such as 10m')
+    .action((id: string, flags: Flags & { at?: string }) => show(terminal, id, flags));
+  leaf(command, 'history <id>')
+    .description('revisions of an API, newest first')
+    .option('--limit <n>', 'at most so many', '50')
+    .action((id: string, flags: Flags & { limit: string }) => history(terminal, id, flags));
+  leaf(command, 'restore <id> <revision>')
+    .description('make an earlier revision the current one, as a new change')
+    .option('--comment <text>', 'why')
+    .option('--dry-run', 'say what would change')
+    .action((id: string, revision: string, flags: Flags & RestoreFlags) => restore(terminal, id, revision, flags));
+}
+
+const leaf = (command: Command, name: string): Command => withConnection(withOutput(command.command(name)));
+
+const path = (id: string, rest = ''): string => `/api/apis/${encodeURIComponent(id)}${rest}`;
+
+async function list(terminal: Terminal, flags: Flags): Promise<void> {
+  const apis = await readPages<Fields>(connect(terminal, flags), '/api/apis', 'apis', {});
+  const columns: readonly Column<Fields>[] = [
+    ...['id', 'name', 'kind', 'listenPath', 'domain', 'active', 'revision'].map((name) =>
+      column<Fields>(title(name), name),
+    ),
+    { title: 'UPDATED', cell: ({ updatedAt }) => printableTime(terminal, flags, updatedAt) },
+  ];
+  await printList(terminal, flags, apis, columns);
+}
+
+/** The document alone on stdout, so that it can be kept, edited and sent back. */
+async function show(terminal: Terminal, id: string, flags: Flags & { at?: string }): Promise<void> {
+  const query = flags.at === undefined ? {} : { at: readMoment(flags.at, '--at', terminal.now()) };
+  const { body } = await connect(terminal, flags).get(path(id), query);
+  await printDocument(terminal, flags, body);
+}
+
+async function history(terminal: Terminal, id: string, flags: Flags & { limit: string }): Promise<void> {
+  const limit = wholeNumber(flags.limit, '--limit');
+  const revisions = await readPages<Fields & Actor>(
+    connect(terminal, flags),
+    path(id, '/revisions'),
+    'revisions',
+    {},
+    limit,
+  );
+  await printList(terminal, flags, revisions, [
+    column('REVISION', 'revision'),
+    column('POSITION', 'position'),
+    { title: 'AT', cell: ({ at }) => printableTime(terminal, flags, at) },
+    column('TYPE', 'type'),
+    { title: 'ACTOR', cell: ({ actor }) => actor?.name ?? actor?.id },
+    column('SUMMARY', 'summary'),
+    column('COMMENT', 'comment'),
+  ]);
+}
+
+type RestoreFlags = { readonly comment?: string; readonly dryRun?: boolean };
+
+async function restore(terminal: Terminal, id: string, revision: string, flags: Flags & RestoreFlags): Promise<void> {
+  const answer = await connect(terminal, flags).send('POST', path(id, '/rollback'), {
+    body: {
+      revision: wholeNumber(revision, 'REVISION'),
+      ...(flags.comment === undefined ? {} : { comment: flags.comment }),
+    },
+    query: flags.dryRun ? { dryRun: 'true' } : {},
+  });
+  const body = answer.body as { readonly Message?: string };
+  if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, answer.body);
+  terminal.print(body.Message ?? 'done');
+  terminal.printError(`See it with: svc api history ${id}`);
+}
+
+const column = <T extends Fields>(name: string, key: string): Column<T> => ({ title: name, cell: (item) => item[key] });
+
+const title = (name: string): string => name.replaceAll(/[A-Z]/g, ' $&').toUpperCase();
+
+function wholeNumber(text: string, name: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new UsageError(`${name}: "${text}" is not a whole number`);
+}

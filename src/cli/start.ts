@@ -1,0 +1,71 @@
+/** `svc start`: reads the configuration, starts the roles, and stops them when the process is asked to end. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { nearestName } from '../../domain/errors.ts';
+import { loadSettings } from '../config/load.ts';
+import { createLog, type ProcessLog } from '../telemetry/log.ts';
+import { collect, type SettingsFlags, settingsFrom, withSettings } from './settings-flags.ts';
+import type { Terminal } from './terminal.ts';
+
+const roles = ['management', 'gateway', 'pump'] as const;
+
+type Role = (typeof roles)[number];
+
+type StartFlags = SettingsFlags & { readonly role?: readonly Role[]; readonly demo?: boolean };
+
+export function start(command: Command, terminal: Terminal): void {
+  withSettings(command)
+    .addHelpText('before', 'Example:\n  svc start --demo\n  svc start --config svc.yaml --data /var/lib/svc\n')
+    .option('--role <role>', `one of ${roles.join(', ')}; repeatable; all by default`, readRole)
+    .option('--demo', 'with a sample upstream, and a sample API at the first start')
+    .action((flags: StartFlags) => run(terminal, flags));
+}
+
+function readRole(text: string, before: readonly string[] | undefined): readonly string[] {
+  if ((roles as readonly string[]).includes(text)) return collect(text, before);
+  const near = nearestName(text, roles);
+  throw new InvalidArgumentError(near ? `Did you mean ${near}?` : `Roles are ${roles.join(', ')}.`);
+}
+
+async function run(terminal: Terminal, flags: StartFlags): Promise<void> {
+  const { settings, warnings } = loadSettings(settingsFrom(terminal, flags));
+  const log = createLog(settings.telemetry.log);
+  const asked = stopAsked();
+  process.on('uncaughtExceptionMonitor', (error) => {
+    log.error('the process ends: an error that nothing handled', { error });
+    log.flush();
+  });
+  try {
+    for (const warning of warnings) log.warn(warning);
+    const { compose } = await import('../compose/compose.ts');
+    const running = await compose(settings, {
+      roles: flags.role ?? roles,
+      isDemo: flags.demo === true,
+      log,
+      announce: terminal.printError,
+    });
+    log.info('stops', { signal: await asked });
+    await running.stop();
+  } finally {
+    finish(log);
+  }
+}
+
+function finish(log: ProcessLog): void {
+  if (log.dropped() > 0)
+    log.warn('log lines were dropped because the destination was too slow', { lines: log.dropped() });
+  log.flush();
+}
+
+/** The first signal asks for an orderly stop, also while still starting; the second one ends the process at once. */
+function stopAsked(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let isAsked = false;
+    const ask = (signal: NodeJS.Signals): void => {
+      if (isAsked) process.exit(1);
+      isAsked = true;
+      resolve(signal);
+    };
+    process.on('SIGTERM', ask);
+    process.on('SIGINT', ask);
+  });
+}

@@ -1,0 +1,82 @@
+/** The command line: the table of commands; only the module of the one that was called is loaded. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { exitCodeOf, failureText } from './cli/failure.ts';
+import { processTerminal, type Terminal } from './cli/terminal.ts';
+
+/** Adds arguments, flags, help and action to its command. */
+type Configure = (command: Command, terminal: Terminal) => void;
+
+type Row = { readonly name: string; readonly summary: string; readonly load: () => Promise<Configure> };
+
+const commands: readonly Row[] = [
+  {
+    name: 'start',
+    summary: 'run management, gateway and pump',
+    load: async () => (await import('./cli/start.ts')).start,
+  },
+  { name: 'api', summary: 'APIs and their revisions', load: async () => (await import('./cli/api.ts')).api },
+  {
+    name: 'audit',
+    summary: 'who changed what, when and why',
+    load: async () => (await import('./cli/audit.ts')).audit,
+  },
+  { name: 'token', summary: 'where the admin token is', load: async () => (await import('./cli/token.ts')).token },
+  {
+    name: 'config',
+    summary: 'what each setting is and where it came from',
+    load: async () => (await import('./cli/config.ts')).config,
+  },
+];
+
+/** Answers the exit code; nothing here ends the process, so that what is still printing gets out. */
+export async function main(
+  args: readonly string[] = process.argv.slice(2),
+  terminal: Terminal = processTerminal(),
+): Promise<number> {
+  try {
+    const program = await programFor(args, terminal);
+    await program.parseAsync([...args], { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    terminal.printError(failureText(error, args.includes('--debug')));
+    return exitCodeOf(error);
+  }
+}
+
+async function programFor(args: readonly string[], terminal: Terminal): Promise<Command> {
+  const program = configured(new Command('svc'), terminal)
+    .description('Event-sourced API gateway: management plane, gateway and analytics pump.')
+    .version(packageVersion(), '--version', 'print the version')
+    .addHelpText('before', 'Example:\n  svc start --demo\n  svc api list\n')
+    .addHelpText('after', '\nExit codes: 0 done, 1 failure, 2 usage, 3 conflict, 4 not reachable.')
+    .helpCommand('help [command]', 'full page of a command');
+  for (const { name, summary, load } of commands) {
+    const command = configured(program.command(name), terminal).description(summary);
+    if (args.includes(name)) (await load())(command, terminal);
+  }
+  return program;
+}
+
+/** What every command shares; subcommands inherit it from the command they are added to. */
+const configured = (command: Command, terminal: Terminal): Command =>
+  command
+    .exitOverride()
+    .configureOutput({ writeOut: terminal.printRaw, writeErr: terminal.printErrorRaw })
+    .helpOption('-h, --help', 'help for a command')
+    .showHelpAfterError('(svc --help shows what there is)');
+
+/** The folder of the package is one level above in a checkout, two above when built. */
+function packageVersion(): string {
+  for (const up of ['..', '../..']) {
+    try {
+      const text = readFileSync(join(import.meta.dirname, up, 'package.json'), 'utf8');
+      return String((JSON.parse(text) as { version: unknown }).version);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+  return 'unknown';
+}
