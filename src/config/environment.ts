@@ -6,7 +6,7 @@ import { isTree, type Tree, valueAt } from './tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export type Assignment = { readonly path: readonly string[]; readonly text: string; readonly variable: string };
+type Assignment = { readonly path: readonly string[]; readonly text: string; readonly variable: string };
 
 export type FromEnvironment = {
   readonly assignments: readonly Assignment[];

@@ -21,7 +21,7 @@ function readText(path: string): string {
 }
 
 /** YAML contains JSON, so that one parser gives both their lines; strict JSON syntax is judged by the platform. */
-export function parseConfigFile(path: string, text: string): ConfigFile {
+function parseConfigFile(path: string, text: string): ConfigFile {
   const isJson = path.endsWith('.json');
   if (isJson) checkJson(path, text);
   const counter = new LineCounter();

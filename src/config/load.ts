@@ -19,7 +19,7 @@ export type LoadOptions = {
   readonly dataDirectory?: string | undefined;
 };
 
-export type Source = {
+type Source = {
   readonly kind: 'flag' | 'environment' | 'file' | 'default';
   /** For people: `--set`, `SVC_GW_LISTEN`, `svc.yaml:3`, `default`. */
   readonly name: string;

@@ -47,7 +47,7 @@ function follow(
 }
 
 /** What the text means for a key of this shape; what does not fit stays text and is refused by the schema. */
-export function fromText(text: string, schema: ConfigSchema | undefined): unknown {
+function fromText(text: string, schema: ConfigSchema | undefined): unknown {
   const types = schema?.type === undefined ? [] : [schema.type].flat();
   if (types.length === 0) return asJson(text, () => true);
   if (types.includes('boolean')) return truth.get(text.toLowerCase()) ?? text;

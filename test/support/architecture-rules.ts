@@ -56,7 +56,7 @@ const packageName = (specifier: string): string =>
     .join('/');
 
 /** 1. Floors between wings, `node:` and packages per folder. */
-export const floorsHold: Rule = (tree) =>
+const floorsHold: Rule = (tree) =>
   arrowsOf(tree)
     .filter(({ from }) => isWing(wingOf(from)))
     .flatMap((arrow) => {
@@ -87,7 +87,7 @@ function packageProblem({ from, specifier, isType, isDynamic }: Arrow): readonly
 }
 
 /** 2. No import upwards inside a wing. */
-export const ordersHold: Rule = (tree) =>
+const ordersHold: Rule = (tree) =>
   arrowsOf(tree)
     .filter(isLocal)
     .flatMap(({ from, to }) => {
@@ -115,7 +115,7 @@ function rowOf(room: string, { rows }: Order): number {
 }
 
 /** 3. No circle between rooms at any level. A room is a direct child of a folder. */
-export const noCircles: Rule = (tree) => {
+const noCircles: Rule = (tree) => {
   const rooms = new Map<string, Map<string, Map<string, Arrow>>>();
   for (const arrow of arrowsOf(tree).filter((found) => isLocal(found) && isWing(wingOf(found.from)))) {
     const folder = commonFolder(arrow.from, arrow.to);
@@ -158,7 +158,7 @@ function circleIn(graph: ReadonlyMap<string, ReadonlyMap<string, Arrow>>, folder
 }
 
 /** 4. Leaves do not import their neighbours. */
-export const leavesStandAlone: Rule = (tree) =>
+const leavesStandAlone: Rule = (tree) =>
   arrowsOf(tree)
     .filter(isLocal)
     .flatMap(({ from, to }) =>
@@ -172,7 +172,7 @@ export const leavesStandAlone: Rule = (tree) =>
     );
 
 /** 5. What management may know of the gateway opens nothing. */
-export const checksOpenNothing: Rule = (tree) => {
+const checksOpenNothing: Rule = (tree) => {
   const arrows = arrowsOf(tree).filter(({ isType }) => !isType);
   return closedRoots
     .filter((root) => tree.has(root))
@@ -190,7 +190,7 @@ export const checksOpenNothing: Rule = (tree) => {
 };
 
 /** 6. Nothing imports tests; the console knows types and the client only; one file knows SQLite. */
-export const bordersHold: Rule = (tree) =>
+const bordersHold: Rule = (tree) =>
   arrowsOf(tree)
     .filter(({ from }) => isWing(wingOf(from)))
     .flatMap((arrow) => {
@@ -206,7 +206,7 @@ export const bordersHold: Rule = (tree) =>
     });
 
 /** 7. Entries, names, opening sentences, sizes. */
-export const filesAreInOrder: Rule = (tree) =>
+const filesAreInOrder: Rule = (tree) =>
   [...tree].flatMap(([path, text]) => [...placeProblems(path), ...(isCode(path) ? textProblems(path, text) : [])]);
 
 function placeProblems(path: string): readonly string[] {
@@ -238,7 +238,7 @@ function textProblems(path: string, text: string): readonly string[] {
 }
 
 /** 8. Every leaf is named in its table. */
-export const tablesAreComplete: Rule = (tree) => {
+const tablesAreComplete: Rule = (tree) => {
   const arrows = arrowsOf(tree);
   return families.flatMap((family) => {
     const { table } = family;

@@ -12,7 +12,7 @@ export type CliOptions = {
   readonly isInteractive?: boolean;
 };
 
-export const cliNow = new Date('2026-03-04T05:06:07.000Z');
+const cliNow = new Date('2026-03-04T05:06:07.000Z');
 
 type TestTerminal = { readonly terminal: Terminal; printed(): { readonly out: string; readonly err: string } };
 

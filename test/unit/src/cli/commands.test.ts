@@ -160,7 +160,7 @@ describe('svc api history', () => {
     await using server = await answering(respond);
     const { out } = await svc(['api', 'history', 'demo', '--limit', '2', '--url', server.url]);
     expect(out.trim().split('\n')).to.have.length(2);
-    expect(server.asked).to.have.length(1);
+    expect(server.asked.map(({ query }) => query)).to.deep.equal([{ limit: '2' }]);
   });
 });
 
@@ -193,6 +193,7 @@ describe('svc audit list', () => {
       type: 'ApiPatched',
       from: '2026-03-04T03:06:07.000Z',
       to: '99',
+      limit: '50',
     });
   });
 });
