@@ -1,0 +1,68 @@
+/** Measures appends per second on the embedded event stores: one at a time, 50 at once, and in batches of 100 events. */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EventStore, NewEvent } from '../../domain/event-store.ts';
+import { openEventStore } from '../../src/stores/open.ts';
+
+export type Measured = { readonly name: string; readonly figures: Record<string, number | string> };
+
+/** A small document, as most changes of a configuration are. */
+const payload = new TextEncoder().encode(JSON.stringify({ apiId: 'bench', document: { text: 'x'.repeat(1_000) } }));
+
+const newEvent = (): NewEvent => ({
+  id: randomUUID(),
+  type: 'ApiDefinitionPatched',
+  schema: 1,
+  data: payload,
+  meta: { v: '1', actorId: 'bench', commandType: 'PatchStreamsApi' },
+});
+
+export async function run(): Promise<Measured[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-bench-append-'));
+  try {
+    return [
+      await measure('sqlite', await openEventStore(`sqlite:${join(folder, 'events.db')}`)),
+      await measure('memory', await openEventStore('memory:')),
+    ];
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function measure(engine: string, store: EventStore): Promise<Measured> {
+  try {
+    await manyLanes(store, 1, 50);
+    return {
+      name: `append, ${engine}`,
+      figures: {
+        'one at a time (appends/s)': await perSecond(500, () => manyLanes(store, 1, 500)),
+        '50 at once (appends/s)': await perSecond(5_000, () => manyLanes(store, 50, 100)),
+        'batches of 100 (events/s)': await perSecond(5_000, () => manyLanes(store, 1, 50, 100)),
+        payload: `${payload.byteLength} bytes`,
+      },
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Each lane has a stream of its own and waits for each of its appends, with explicit expectations as commands have. */
+async function manyLanes(store: EventStore, lanes: number, appends: number, eventsEach = 1): Promise<void> {
+  const lane = async (): Promise<void> => {
+    const stream = `api-${randomUUID()}`;
+    for (let count = 0; count < appends; count++) {
+      const expected = count === 0 ? 'noStream' : BigInt(count * eventsEach - 1);
+      const events = Array.from({ length: eventsEach }, newEvent);
+      await store.append([{ stream, expected, events }], { commandId: randomUUID(), timeoutMs: 10_000 });
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+async function perSecond(count: number, work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return Math.round((count * 1_000) / (performance.now() - start));
+}
