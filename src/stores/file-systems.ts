@@ -1,7 +1,7 @@
 /** Tells local file systems, on which SQLite's write-ahead log is safe, from network ones, on which it is not. */
 
 /** `network` breaks the shared memory and the locks of the log, `fuse` and `unknown` may. */
-export type FileSystemKind = 'local' | 'network' | 'fuse' | 'unknown';
+type FileSystemKind = 'local' | 'network' | 'fuse' | 'unknown';
 
 export type FileSystem = { readonly name: string; readonly kind: FileSystemKind };
 

@@ -1,4 +1,4 @@
-/** The seam over `node:sqlite`, its only importer: eight calls, the version floor and the refusal of network file systems. */
+/** The seam over `node:sqlite`, its only importer: a few calls, the version floor and the refusal of network file systems. */
 import { mkdirSync, statfsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';

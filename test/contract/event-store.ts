@@ -8,7 +8,7 @@ import { sharingContract } from './event-store-sharing.ts';
 import { subscriptionContract } from './event-store-subscription.ts';
 
 /** A log of its own with a clock that the test moves. */
-export type LogUnderTest = {
+type LogUnderTest = {
   readonly store: EventStore;
   readonly clock: { nowMs: number };
   /** One more adapter on the same log; only where several may open one. */

@@ -3,7 +3,7 @@ import { EventStoreError, type LogIdentity } from '../../../domain/event-store.t
 import type { Database } from '../sqlite.ts';
 
 /** Raised when the tables change shape. */
-export const logFormat = 1;
+const logFormat = 1;
 
 const tables = `
   CREATE TABLE IF NOT EXISTS log_head (
