@@ -83,6 +83,32 @@ export type LedgerDelta = {
   readonly unexplained: number;
 };
 
+export const emptyLedger: LedgerDelta = {
+  produced: 0,
+  delivered: 0,
+  filtered: 0,
+  deadLettered: 0,
+  overtaken: 0,
+  lost: {},
+  unexplained: 0,
+};
+
+export function addLedgers(a: LedgerDelta, b: LedgerDelta): LedgerDelta {
+  const lost: Partial<Record<LossReason, number>> = { ...a.lost };
+  for (const [reason, count] of Object.entries(b.lost) as [LossReason, number][]) {
+    lost[reason] = (lost[reason] ?? 0) + count;
+  }
+  return {
+    produced: a.produced + b.produced,
+    delivered: a.delivered + b.delivered,
+    filtered: a.filtered + b.filtered,
+    deadLettered: a.deadLettered + b.deadLettered,
+    overtaken: a.overtaken + b.overtaken,
+    lost,
+    unexplained: a.unexplained + b.unexplained,
+  };
+}
+
 export type DeadLetter = {
   readonly cursor: Cursor;
   readonly reason: string;

@@ -121,17 +121,17 @@ export function claimLosses(database: Database, claimer: number): readonly LostR
     .sort((a, b) => a.epoch - b.epoch);
 }
 
-/** The number of the new segment. */
-export function addSegment(database: Database, epoch: number, nowMs: number): number {
-  return database.transaction(() => {
-    const row = database
-      .prepare(`SELECT max(coalesce((SELECT max(n) FROM segments WHERE epoch = ?1), 0),
-        coalesce((SELECT trimmed_segment FROM epochs WHERE number = ?1), 0)) + 1 AS n`)
-      .get(epoch);
-    const n = Number(row?.['n']);
-    database.prepare('INSERT INTO segments (epoch, n, created_ms) VALUES (?, ?, ?)').run(epoch, n, nowMs);
-    return n;
-  });
+/** Only its own process adds segments to a run, so the number stays free until `addSegment`. */
+export function nextSegment(database: Database, epoch: number): number {
+  const row = database
+    .prepare(`SELECT max(coalesce((SELECT max(n) FROM segments WHERE epoch = ?1), 0),
+      coalesce((SELECT trimmed_segment FROM epochs WHERE number = ?1), 0)) + 1 AS n`)
+    .get(epoch);
+  return Number(row?.['n']);
+}
+
+export function addSegment(database: Database, epoch: number, n: number, nowMs: number): void {
+  database.prepare('INSERT INTO segments (epoch, n, created_ms) VALUES (?, ?, ?)').run(epoch, n, nowMs);
 }
 
 export function closeSegmentRow(

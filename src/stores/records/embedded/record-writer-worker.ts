@@ -2,7 +2,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { type EncodedFrame, SegmentWriter, type WriterSettings } from './segment-writer.ts';
 
-/** What the thread is told. `close` without `last` leaves the run as if killed. */
+/** What the thread is told. */
 export type WriterRequest =
   | { readonly kind: 'append'; readonly id: number; readonly frame: EncodedFrame }
   | { readonly kind: 'close'; readonly last: number | undefined };
@@ -10,8 +10,7 @@ export type WriterRequest =
 /** All appends up to `upTo` that were not answered before are stored, or none of them is. */
 export type WriterAnswer =
   | { readonly kind: 'stored'; readonly upTo: number }
-  | { readonly kind: 'failed'; readonly upTo: number; readonly reason: string }
-  | { readonly kind: 'closed' };
+  | { readonly kind: 'failed'; readonly upTo: number; readonly reason: string };
 
 const maxFramesPerCommit = 64;
 const tidyEveryMs = 60_000;
@@ -43,7 +42,6 @@ function serve(port: MessagePort, settings: WriterSettings): void {
     if (request?.kind !== 'close') return;
     clearInterval(tidying);
     writer.close(request.last);
-    answer({ kind: 'closed' });
     port.close();
   });
 }

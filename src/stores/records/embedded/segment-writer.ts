@@ -1,12 +1,12 @@
 /** Writes the frames of one run into its segments; lives in the writer thread. */
 import { closeSync, fdatasyncSync, openSync } from 'node:fs';
 import type { Database } from '../../sqlite.ts';
-import { addSegment, closeSegmentRow, endEpoch, openNodeDatabase } from './node-database.ts';
+import { addSegment, closeSegmentRow, endEpoch, nextSegment, openNodeDatabase } from './node-database.ts';
 import { type Retention, trimSegments } from './retention.ts';
 import { createSegment, type SegmentSummary, segmentBytes, segmentPath } from './segment.ts';
 
 /** `none` survives a killed process; a number of ms bounds what a power cut takes; `always` waits for the disk. */
-export type FsyncMode = 'none' | 'always' | { readonly intervalMs: number };
+export type FsyncMode = 'none' | 'always' | number;
 
 export type WriterSettings = Retention & {
   readonly nodeDirectory: string;
@@ -82,10 +82,12 @@ export class SegmentWriter {
 
   #open(): OpenSegment {
     const { nodeDirectory, epoch, fsync } = this.#settings;
-    const n = addSegment(this.#book, epoch, Date.now());
+    const n = nextSegment(this.#book, epoch);
     const path = segmentPath(nodeDirectory, epoch, n);
     const database = createSegment(path, fsync === 'always');
     const log = openSync(`${path}-wal`, 'r');
+    // After the file: a reader that finds the row finds the table too.
+    addSegment(this.#book, epoch, n, Date.now());
     this.#segment = { n, database, log, openedMs: Date.now(), bytes: 0, summary: undefined };
     return this.#segment;
   }
@@ -94,7 +96,7 @@ export class SegmentWriter {
     const { fsync } = this.#settings;
     if (fsync === 'always') return;
     if (isDurable) fdatasyncSync(segment.log);
-    else if (fsync !== 'none') this.#syncTimer ??= setTimeout(() => this.#syncNow(), fsync.intervalMs);
+    else if (fsync !== 'none') this.#syncTimer ??= setTimeout(() => this.#syncNow(), fsync);
   }
 
   #syncNow(): void {
