@@ -4,6 +4,19 @@ import { certificateUnknown } from './errors.ts';
 import { never, type Secret } from './event.ts';
 import type { CertId, OrgId } from './ids.ts';
 
+/** The parts of a subject or issuer, each in the order of the certificate; the last one when only one may be. */
+export type DistinguishedName = {
+  readonly commonName: string;
+  readonly serialNumber: string;
+  readonly country: readonly string[];
+  readonly organization: readonly string[];
+  readonly organizationalUnit: readonly string[];
+  readonly locality: readonly string[];
+  readonly province: readonly string[];
+  readonly streetAddress: readonly string[];
+  readonly postalCode: readonly string[];
+};
+
 /** Facts read from the certificate when it came in; times RFC 3339 UTC in seconds. */
 export type CertificateFacts = {
   readonly subjectCn: string;
@@ -19,6 +32,12 @@ export type CertificateFacts = {
   /** `RSA 2048`, `EC P-256`, `Ed25519`. */
   readonly keyAlg: string;
   readonly signatureAlgorithm: string;
+  readonly subject?: DistinguishedName;
+  readonly issuer?: DistinguishedName;
+  /** Lower-case hex SHA-256 of the DER. */
+  readonly fingerprint?: string;
+  /** Facts of the certificates of the chain, in its order; on the leaf only. */
+  readonly chainFacts?: readonly CertificateFacts[];
 };
 
 export type CertificateEvent =

@@ -7,7 +7,7 @@ import { isObject } from './json.ts';
 import type { OrganisationEvent } from './organisation.ts';
 import type { ReservationEvent } from './reservation.ts';
 import { sealedFields } from './sealed-fields.ts';
-import { currentSchema, upcast } from './upcast.ts';
+import { currentSchema, ProgramTooOld, upcast } from './upcast.ts';
 
 export type DomainEvent = ApiEvent | CertificateEvent | OrganisationEvent | ReservationEvent;
 
@@ -46,7 +46,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 /** Throws when the type or schema is unknown or the bytes are no JSON object. */
 export function decodeEvent(stored: StoredEvent): Recorded<DomainEvent> {
   if (!Object.hasOwn(knownTypes, stored.type)) {
-    throw new Error(`event type ${stored.type} at position ${stored.position} is unknown: update svc`);
+    throw new ProgramTooOld(`event type ${stored.type} at position ${stored.position} is unknown`);
   }
   const data: unknown = JSON.parse(decoder.decode(stored.data));
   if (!isObject(data)) throw new Error(`event at position ${stored.position} is no object`);

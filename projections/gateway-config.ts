@@ -1,7 +1,11 @@
 /** The configuration that gateways run from: snapshot types, the fold of events into it, and `applyChange`, which gateways use too. */
 import type { ApiDocument, ApiKind } from '../domain/api/definition.ts';
+import { never, type Recorded } from '../domain/event.ts';
 import type { Position } from '../domain/event-store.ts';
+import type { DomainEvent } from '../domain/events.ts';
 import type { OrgId } from '../domain/ids.ts';
+import type { Projection } from './projection.ts';
+import type { Checkpoint, DocumentChange, DocumentReader } from './read-model-store.ts';
 
 /** One object of the configuration. `revision` is its stream revision as text, `position` that of the event that made it. */
 export type GatewayObject = {
@@ -48,4 +52,115 @@ export function applyChanges(
     revision = change.position;
   }
   return { ...snapshot, objects, revision, position };
+}
+
+const objects = 'gateway_objects';
+const changeRows = 'gateway_changes';
+const meta = 'gateway_meta';
+
+/** `revision`: of the last change. `rows`: changes that are kept. `dropped`: position of the newest that is not. */
+type Meta = { readonly revision: Position; readonly rows: number; readonly dropped: Position };
+
+const noMeta: Meta = { revision: '', rows: 0, dropped: '' };
+
+/** Who is further behind takes a snapshot. Rows go in groups, because each look for the oldest costs. */
+const maxChangeRows = 10_000;
+const droppedAtOnce = 500;
+
+export const gatewayConfig: Projection = {
+  name: 'gateway_config',
+  version: 1,
+  collections: [objects, changeRows, meta],
+  filter: { categories: ['api'] },
+  onPoison: 'stop',
+  apply: (recorded, documents) => {
+    const change = changeOf(recorded, documents);
+    return change ? keep(change, documents) : [];
+  },
+};
+
+function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): GatewayChange | undefined {
+  const { event, position } = recorded;
+  const revision = String(recorded.revision);
+  switch (event.type) {
+    case 'ApiDefinitionCreated':
+    case 'ApiDefinitionPatched':
+    case 'ApiDefinitionReplaced':
+    case 'ApiDefinitionRolledBack': {
+      const { orgId, apiId: id, kind: apiKind, document, docSha256: sha256 } = event;
+      const body = { orgId, apiKind, document };
+      return { op: 'upsert', position, object: { kind: 'api', id, revision, position, sha256, body } };
+    }
+    // The document of the same append says the same; the object's revision must be the one of the ETag all the same.
+    case 'ApiActivated':
+    case 'ApiDeactivated':
+    case 'ApiInternalChanged': {
+      const object = documents.get(objects, objectKey('api', event.apiId))?.body as GatewayObject | undefined;
+      return object && { op: 'upsert', position, object: { ...object, revision, position } };
+    }
+    case 'ApiDefinitionDeleted':
+      return { op: 'remove', position, kind: 'api', id: event.apiId };
+    case 'CertificateImported':
+    case 'CertificateKeyAttached':
+    case 'CertificateDeleted':
+    case 'OrganisationCreated':
+    case 'NameReserved':
+    case 'NameReleased':
+      return undefined;
+    default:
+      return never(event);
+  }
+}
+
+function keep(change: GatewayChange, documents: DocumentReader): readonly DocumentChange[] {
+  const { position } = change;
+  const before = readMeta(documents);
+  const oldest = before.rows < maxChangeRows ? [] : documents.list(changeRows, { limit: droppedAtOnce });
+  const after: Meta = {
+    revision: position,
+    rows: before.rows + 1 - oldest.length,
+    dropped: oldest.at(-1)?.sort ?? before.dropped,
+  };
+  return [
+    put(changeRows, position, position, change),
+    ...oldest.map(({ id }) => ({ op: 'remove', collection: changeRows, id }) as const),
+    change.op === 'upsert'
+      ? put(objects, objectKey(change.object.kind, change.object.id), change.object.id, change.object)
+      : { op: 'remove', collection: objects, id: objectKey(change.kind, change.id) },
+    put(meta, meta, '', after),
+  ];
+}
+
+const put = (collection: string, id: string, sort: string, body: unknown): DocumentChange => ({
+  op: 'put',
+  collection,
+  document: { id, sort, labels: [], body },
+});
+
+const readMeta = (documents: DocumentReader): Meta => (documents.get(meta, meta)?.body as Meta | undefined) ?? noMeta;
+
+/** `checkpoint` is the projection's, read together with this. */
+export function readSnapshot(
+  documents: DocumentReader,
+  { logId, era, position }: Pick<Checkpoint, 'logId' | 'era' | 'position'>,
+): GatewaySnapshot {
+  const found = documents.list(objects, { limit: documents.count(objects) });
+  const { revision } = readMeta(documents);
+  const entries = found.map(({ id, body }) => [id, body as GatewayObject] as const);
+  return { format: 1, logId, era, position, revision, objects: Object.fromEntries(entries) };
+}
+
+/** So many changes stand in one answer. */
+const maxChanges = 500;
+
+export type ChangesAfter =
+  | { readonly changes: readonly GatewayChange[]; readonly isComplete: boolean }
+  | { readonly tooOld: true };
+
+/** In order. Not complete: the next ones are asked for with the position of the last one given. */
+export function changesAfter(documents: DocumentReader, position: Position): ChangesAfter {
+  if (position < readMeta(documents).dropped) return { tooOld: true };
+  const found = documents.list(changeRows, { after: position, limit: maxChanges + 1 });
+  const changes = found.slice(0, maxChanges).map(({ body }) => body as GatewayChange);
+  return { changes, isComplete: found.length <= maxChanges };
 }

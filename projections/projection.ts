@@ -8,6 +8,8 @@ export type Projection = {
   readonly name: string;
   /** Raised when the shape of its documents changes; its documents are then folded anew. */
   readonly version: number;
+  /** Every collection that `apply` writes; nobody else writes them, and they go when the documents are folded anew. */
+  readonly collections: readonly string[];
   readonly filter: Filter;
   /** What to do with an event that throws: `stop` lags and says so, `park-by-stream` sets the stream aside. */
   readonly onPoison: 'stop' | 'park-by-stream';

@@ -95,6 +95,14 @@ function setAside(path: string): string {
   return aside;
 }
 
+type DocumentRow = {
+  readonly collection: string;
+  readonly id: string;
+  readonly sort: string;
+  readonly labels: string;
+  readonly body: string;
+};
+
 export class SqliteReadModels implements ReadModelStore, Disposable {
   readonly #database: Database;
 
@@ -197,18 +205,39 @@ export class SqliteReadModels implements ReadModelStore, Disposable {
       this.#remove(change.collection, change.id);
       return;
     }
-    const { collection, document } = change;
-    const { id, sort, body } = document;
-    const labels = [...new Set(document.labels)];
-    this.#remove(collection, id);
-    this.#database
-      .prepare('INSERT INTO documents (collection, id, sort, labels, body) VALUES (?, ?, ?, ?, ?)')
-      .run(collection, id, sort, JSON.stringify(labels), JSON.stringify(body));
+    this.#put(change.collection, change.document);
+  }
+
+  /** Most puts are of a new document or change the body alone: then no other row is touched. */
+  #put(collection: string, { id, sort, labels: given, body }: Document): void {
+    const labels = [...new Set(given)];
+    const row = { collection, id, sort, labels: JSON.stringify(labels), body: JSON.stringify(body) };
+    if (!this.#insert(row)) {
+      if (this.#replaceBody(row)) return;
+      this.#remove(collection, id);
+      this.#insert(row);
+    }
     for (const label of labels) {
       this.#database
         .prepare('INSERT INTO labels (collection, label, sort, id) VALUES (?, ?, ?, ?)')
         .run(collection, label, sort, id);
     }
+  }
+
+  #insert({ collection, id, sort, labels, body }: DocumentRow): boolean {
+    const { changes } = this.#database
+      .prepare(
+        'INSERT INTO documents (collection, id, sort, labels, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      )
+      .run(collection, id, sort, labels, body);
+    return changes > 0;
+  }
+
+  #replaceBody({ collection, id, sort, labels, body }: DocumentRow): boolean {
+    const { changes } = this.#database
+      .prepare('UPDATE documents SET body = ? WHERE collection = ? AND id = ? AND sort = ? AND labels = ?')
+      .run(body, collection, id, sort, labels);
+    return changes > 0;
   }
 
   /** The document knows its labels and its place, so each label row is found by its whole key. */

@@ -1,0 +1,249 @@
+/** The API catalogue: the current document of every API with its place in the log, and the list of them. */
+import { isActive, isInternal } from '../domain/api/api.ts';
+import { type ApiDocument, type ApiKind, gatewayExtension } from '../domain/api/definition.ts';
+import { normalHost, normalListenPath } from '../domain/api/paths.ts';
+import { queryInvalid, type Warning } from '../domain/errors.ts';
+import { never, type Recorded } from '../domain/event.ts';
+import { type Position, shortPosition } from '../domain/event-store.ts';
+import type { DomainEvent } from '../domain/events.ts';
+import type { ApiId, OrgId } from '../domain/ids.ts';
+import { at, isOn, textAt } from '../domain/json.ts';
+import type { Projection } from './projection.ts';
+import type { DocumentChange, DocumentReader } from './read-model-store.ts';
+
+/** What a list shows of an API; positions in the form of the store. */
+export type ApiEntry = {
+  readonly orgId: OrgId;
+  readonly apiId: ApiId;
+  readonly kind: ApiKind;
+  readonly name: string;
+  readonly listenPath: string;
+  /** Absent: every host. */
+  readonly domain?: string;
+  readonly active: boolean;
+  readonly internal: boolean;
+  /** Of the event stream; the ETag is made of it. */
+  readonly revision: number;
+  /** Of the last event of the stream. */
+  readonly position: Position;
+  readonly createdAt: string;
+  readonly createdPosition: Position;
+  readonly updatedAt: string;
+  /** Id of the actor of the last event. */
+  readonly updatedBy: string;
+  readonly warnings: readonly Warning[];
+};
+
+export type CatalogApi = ApiEntry & { readonly document: ApiDocument; readonly docSha256: string };
+
+/** Whole documents by id. Lists read the entries, which are small. */
+const apis = 'apis';
+const entries = 'api_entries';
+
+/** An organisation is a label, alone and with one of the flags, so that each filter is one look-up in an index. */
+const organisation = (orgId: OrgId): string => `org:${orgId}`;
+const withFlag = (orgId: OrgId, flag: string): string => `org:${orgId}/${flag}`;
+
+const labelsOf = ({ orgId, kind, active, internal }: ApiEntry): readonly string[] => [
+  organisation(orgId),
+  withFlag(orgId, `kind:${kind}`),
+  withFlag(orgId, `active:${active}`),
+  withFlag(orgId, `internal:${internal}`),
+];
+
+export const apiCatalog: Projection = {
+  name: 'apis',
+  version: 1,
+  collections: [apis, entries],
+  filter: { categories: ['api'] },
+  onPoison: 'park-by-stream',
+  apply: applyToCatalog,
+};
+
+function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[] {
+  const { event } = recorded;
+  switch (event.type) {
+    case 'ApiDefinitionCreated':
+    case 'ApiDefinitionPatched':
+    case 'ApiDefinitionReplaced':
+    case 'ApiDefinitionRolledBack': {
+      const { orgId, apiId, kind, document, docSha256, warnings } = event;
+      const before = event.type === 'ApiDefinitionCreated' ? undefined : stored(documents, apiId);
+      const created = {
+        createdAt: before?.createdAt ?? recorded.at.toISOString(),
+        createdPosition: before?.createdPosition ?? recorded.position,
+      };
+      const api = { orgId, apiId, kind, ...factsOf(document), ...placeOf(recorded), ...created, warnings };
+      return put({ ...api, document, docSha256 });
+    }
+    // The document of the same append says the same; only the place in the stream is new.
+    case 'ApiActivated':
+    case 'ApiDeactivated':
+    case 'ApiInternalChanged': {
+      const before = stored(documents, event.apiId);
+      return before ? put({ ...before, ...placeOf(recorded) }) : [];
+    }
+    case 'ApiDefinitionDeleted':
+      return [apis, entries].map((collection) => ({ op: 'remove', collection, id: event.apiId }));
+    case 'CertificateImported':
+    case 'CertificateKeyAttached':
+    case 'CertificateDeleted':
+    case 'OrganisationCreated':
+    case 'NameReserved':
+    case 'NameReleased':
+      return [];
+    default:
+      return never(event);
+  }
+}
+
+const placeOf = ({ revision, position, at: time, meta }: Recorded<DomainEvent>) => ({
+  revision: Number(revision),
+  position,
+  updatedAt: time.toISOString(),
+  updatedBy: meta['actorId'] ?? '',
+});
+
+function factsOf(document: ApiDocument) {
+  const server = at(document, gatewayExtension, 'server');
+  const domain = isOn(at(server, 'customDomain')) ? textAt(server, 'customDomain', 'name') : undefined;
+  return {
+    name: textAt(document, gatewayExtension, 'info', 'name') ?? '',
+    listenPath: normalListenPath(textAt(server, 'listenPath', 'value') ?? '/'),
+    ...(domain === undefined ? {} : { domain: normalHost(domain) }),
+    active: isActive(document),
+    internal: isInternal(document),
+  };
+}
+
+function put(api: CatalogApi): readonly DocumentChange[] {
+  const { document: _, docSha256: __, ...entry } = api;
+  const place = { id: api.apiId, sort: api.createdPosition };
+  return [
+    { op: 'put', collection: apis, document: { ...place, labels: [], body: api } },
+    { op: 'put', collection: entries, document: { ...place, labels: labelsOf(entry), body: entry } },
+  ];
+}
+
+const stored = (documents: DocumentReader, apiId: string): CatalogApi | undefined =>
+  documents.get(apis, apiId)?.body as CatalogApi | undefined;
+
+/** The API as it is now; undefined when it is unknown, deleted, or of another organisation. */
+export function getApi(documents: DocumentReader, orgId: OrgId, apiId: string): CatalogApi | undefined {
+  const api = stored(documents, apiId);
+  return api?.orgId === orgId ? api : undefined;
+}
+
+export const apiSorts = ['name', '-name', 'created', '-created', 'updated', '-updated'] as const;
+export type ApiSort = (typeof apiSorts)[number];
+
+export type ApiQuery = {
+  /** A part of the name, id or listen path; case does not count. */
+  readonly q?: string;
+  readonly kind?: ApiKind;
+  readonly active?: boolean;
+  readonly internal?: boolean;
+  /** Default `-created`. */
+  readonly sort?: ApiSort;
+  /** Default 50. */
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly after?: string;
+};
+
+/** A row of `GET /api/apis`; positions without leading zeros. */
+export type ListedApi = {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: ApiKind;
+  readonly listenPath: string;
+  readonly domain: string | null;
+  readonly active: boolean;
+  readonly internal: boolean;
+  /** Versions are APIs of their own; an API without a base has none. */
+  readonly baseId: null;
+  readonly revision: number;
+  readonly position: string;
+  readonly updatedAt: string;
+  readonly updatedBy: string;
+  readonly warnings: readonly Warning[];
+};
+
+export type ApiPage = { readonly apis: readonly ListedApi[]; readonly next: string | null; readonly total: number };
+
+/** Throws `query_invalid` when `after` is no cursor of such a list. */
+export function listApis(documents: DocumentReader, orgId: OrgId, query: ApiQuery = {}): ApiPage {
+  const { q = '', sort = '-created', limit = 50 } = query;
+  const cursor = query.after === undefined ? undefined : readCursor(query.after);
+  const labels = labelsWanted(orgId, query);
+  const total = documents.count(entries, labels);
+  if (q === '' && sort.endsWith('created')) {
+    // The order of the documents themselves: only the page is read.
+    const [place] = cursor?.split('\n') ?? [];
+    const isDescending = sort === '-created';
+    const bound = place === undefined ? {} : isDescending ? { before: place } : { after: place };
+    const found = documents.list(entries, { labels, ...bound, descending: isDescending, limit: limit + 1 });
+    return pageOf(
+      found.map(({ body }) => keyed(body as ApiEntry, sort)),
+      limit,
+      total,
+    );
+  }
+  const found = documents.list(entries, { labels, limit: total }).map(({ body }) => body as ApiEntry);
+  const rows = found.filter((entry) => mentions(entry, q.toLowerCase())).map((entry) => keyed(entry, sort));
+  rows.sort((a, b) => order(a.key, b.key, sort));
+  const rest = cursor === undefined ? rows : rows.filter(({ key }) => order(key, cursor, sort) > 0);
+  return pageOf(rest, limit, rows.length);
+}
+
+function labelsWanted(orgId: OrgId, { kind, internal, active }: ApiQuery): readonly string[] {
+  // The rarest first: the read model store walks the rows of the first label.
+  const flags = [
+    ...(internal === undefined ? [] : [`internal:${internal}`]),
+    ...(active === undefined ? [] : [`active:${active}`]),
+    ...(kind === undefined ? [] : [`kind:${kind}`]),
+  ];
+  return flags.length === 0 ? [organisation(orgId)] : flags.map((flag) => withFlag(orgId, flag));
+}
+
+const mentions = ({ name, apiId, listenPath }: ApiEntry, text: string): boolean =>
+  [name, apiId, listenPath].some((place) => place.toLowerCase().includes(text));
+
+type Keyed = { readonly entry: ApiEntry; readonly key: string };
+
+/** The id makes every key unique, so that a cursor names one place even when the API that stood there is gone. */
+const keyed = (entry: ApiEntry, sort: ApiSort): Keyed => ({ entry, key: `${sortKey(entry, sort)}\n${entry.apiId}` });
+
+function sortKey({ name, createdPosition, position }: ApiEntry, sort: ApiSort): string {
+  if (sort.endsWith('name')) return name.toLowerCase().replaceAll('\n', ' ');
+  return sort.endsWith('created') ? createdPosition : position;
+}
+
+const order = (a: string, b: string, sort: ApiSort): number => {
+  const ascending = a === b ? 0 : a < b ? -1 : 1;
+  return sort.startsWith('-') ? -ascending : ascending;
+};
+
+function pageOf(rows: readonly Keyed[], limit: number, total: number): ApiPage {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  const next = last && rows.length > limit ? encodeURIComponent(last.key) : null;
+  return { apis: page.map(({ entry }) => listed(entry)), next, total };
+}
+
+function readCursor(text: string): string {
+  try {
+    const cursor = decodeURIComponent(text);
+    if (cursor.includes('\n')) return cursor;
+  } catch {
+    // Broken percent encoding: refused below like any other text that is no cursor.
+  }
+  throw queryInvalid('after', 'is no cursor of this list');
+}
+
+const listed = (entry: ApiEntry): ListedApi => {
+  const { apiId, name, kind, listenPath, domain, active, internal, revision } = entry;
+  const { position, updatedAt, updatedBy, warnings } = entry;
+  const place = { revision, position: shortPosition(position), updatedAt, updatedBy, warnings };
+  return { id: apiId, name, kind, listenPath, domain: domain ?? null, active, internal, baseId: null, ...place };
+};

@@ -1,0 +1,166 @@
+/** A change in words: the RFC 6902 difference of a document grouped by feature, and one line for everything else that happens. */
+import { gatewayExtension, streamingExtension } from '../domain/api/definition.ts';
+import { type Json, type JsonObject, never } from '../domain/event.ts';
+import type { DomainEvent } from '../domain/events.ts';
+import { isObject, textAt } from '../domain/json.ts';
+
+export const features = [
+  'authentication',
+  'routes',
+  'limits',
+  'plugins',
+  'certificates',
+  'upstream',
+  'streams',
+  'other',
+] as const;
+export type Feature = (typeof features)[number];
+
+/** Every feature is there, most of them empty. */
+export type ChangeSummary = Readonly<Record<Feature, readonly string[]>>;
+
+/** Tried in order; the place is the pointer without the extension's name. */
+const featurePatterns: readonly (readonly [RegExp, Feature])[] = [
+  [new RegExp(`^/${streamingExtension}(/|$)`), 'streams'],
+  [/^\/server\/authentication(\/|$)|^\/security(\/|$)|^\/components\/securitySchemes(\/|$)/, 'authentication'],
+  [/certificate|mutualTLS|pinning/i, 'certificates'],
+  [/rateLimit|quota|requestSizeLimit|throttl/i, 'limits'],
+  [/plugin|virtualEndpoint|endpointScript/i, 'plugins'],
+  [/^\/upstream(\/|$)|^\/servers(\/|$)/, 'upstream'],
+  [/^\/server\/(listenPath|customDomain)(\/|$)|^\/paths(\/|$)|^\/middleware\/operations(\/|$)/, 'routes'],
+];
+
+/** Words for places that users know by name; others are shown as a dotted path. */
+const words: Readonly<Record<string, string>> = {
+  '/info/name': 'name',
+  '/info/state/active': 'active',
+  '/info/state/internal': 'internal',
+  '/info/expiration': 'expiration',
+  '/server/listenPath/value': 'listen path',
+  '/server/listenPath/strip': 'stripping of the listen path',
+  '/server/customDomain': 'custom domain',
+  '/server/customDomain/name': 'custom domain',
+  '/server/authentication': 'authentication',
+  '/upstream/url': 'upstream address',
+  '/upstream/rateLimit': 'rate limit of the upstream',
+  '/middleware/global/cors': 'CORS',
+  '/middleware/global/cache': 'cache',
+  '/middleware/global/contextVariables': 'context variables',
+  '/middleware/global/trafficLogs': 'traffic log',
+  '/middleware/global/requestSizeLimit': 'request size limit',
+  '/middleware/global/transformRequestHeaders': 'change of request headers',
+  '/middleware/global/transformResponseHeaders': 'change of response headers',
+};
+
+/** A change list is for reading; the difference itself has everything. */
+const maxTexts = 20;
+
+export function summariseDiff(diff: readonly JsonObject[]): ChangeSummary {
+  const groups: Record<Feature, string[]> = Object.fromEntries(features.map((feature) => [feature, []])) as never;
+  for (const operation of diff) {
+    const pointer = textAt(operation, 'path') ?? '';
+    const place = pointer.startsWith(`/${gatewayExtension}/`) ? pointer.slice(gatewayExtension.length + 1) : pointer;
+    const group = groups[featureOf(place)];
+    const text = describe(place, textAt(operation, 'op') ?? 'replace', operation['value']);
+    if (!group.includes(text)) group.push(text);
+  }
+  return groups;
+}
+
+const featureOf = (place: string): Feature => featurePatterns.find(([pattern]) => pattern.test(place))?.[1] ?? 'other';
+
+function describe(place: string, op: string, value: Json | undefined): string {
+  const operation = describeOperation(place, op, value);
+  if (operation !== undefined) return operation;
+  // A member of a known block is shown by the block's name and its own.
+  const known = Object.keys(words)
+    .filter((pointer) => place === pointer || place.startsWith(`${pointer}/`))
+    .toSorted((a, b) => b.length - a.length)[0];
+  const rest = known === undefined ? place : place.slice(known.length);
+  const dotted = steps(rest).join('.');
+  const name = known === undefined ? dotted || 'document' : [words[known], dotted].filter(Boolean).join(' ');
+  if (op === 'remove') return `${name} removed`;
+  if (/(^|\.| )enabled$/.test(name))
+    return `${name.replace(/[. ]?enabled$/, '')} switched ${value ? 'on' : 'off'}`.trim();
+  const verb = op === 'add' ? 'set' : 'changed';
+  return isShown(place, value) ? `${name} ${verb} to ${JSON.stringify(value)}` : `${name} ${verb}`;
+}
+
+/** An operation of OpenAPI is known by method and path: everything below it is one change of it. */
+function describeOperation(place: string, op: string, value: Json | undefined): string | undefined {
+  const [root, path, method, ...below] = steps(place);
+  if (root !== 'paths' || path === undefined) return undefined;
+  const verb = below.length > 0 ? 'changed' : op === 'add' ? 'added' : op === 'remove' ? 'removed' : 'changed';
+  if (method !== undefined) return `${method.toUpperCase()} ${path} ${verb}`;
+  const methods = isObject(value) ? Object.keys(value).map((name) => name.toUpperCase()) : [];
+  return `${methods.length > 0 ? `${methods.join(', ')} ` : ''}${path} ${verb}`;
+}
+
+const steps = (pointer: string): readonly string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+const maxShownLength = 80;
+
+/** Short plain values only, and none from a place that could hold a secret or an address with a password in it. */
+function isShown(place: string, value: Json | undefined): boolean {
+  if (/secret|password|passwd|token|credential|private|apikey|api_key|authorization|headers/i.test(place)) return false;
+  if (typeof value === 'string') return value.length <= maxShownLength && !/\/\/[^/]*@|\?/.test(value);
+  return typeof value === 'number' || typeof value === 'boolean';
+}
+
+/** What an event did, in a line or more. */
+export function summarise(event: DomainEvent, wasKnown: boolean): readonly string[] {
+  switch (event.type) {
+    case 'ApiDefinitionCreated':
+      return [`API "${textAt(event.document, gatewayExtension, 'info', 'name') ?? event.apiId}" created`];
+    case 'ApiDefinitionPatched':
+    case 'ApiDefinitionReplaced':
+      return changes(event);
+    case 'ApiDefinitionRolledBack':
+      return [`rolled back to revision ${event.toRevision}`, ...changes(event)];
+    case 'ApiActivated':
+      return ['switched on'];
+    case 'ApiDeactivated':
+      return ['switched off'];
+    case 'ApiInternalChanged':
+      return [event.internal ? 'made internal' : 'made external'];
+    case 'ApiDefinitionDeleted':
+      return ['API deleted'];
+    case 'CertificateImported':
+      return [
+        `certificate "${event.parsed.subjectCn}" ${wasKnown ? 'imported again with another chain' : 'imported'}${event.secret ? ', with its private key' : ''}`,
+      ];
+    case 'CertificateKeyAttached':
+      return ['private key attached'];
+    case 'CertificateDeleted':
+      return ['certificate deleted'];
+    case 'OrganisationCreated':
+      return [`organisation "${event.name}" created`];
+    case 'NameReserved':
+      return [`${route(event.value)} reserved for API ${event.owner}`];
+    case 'NameReleased':
+      return [`${route(event.value)} released by API ${event.owner}`];
+    default:
+      return never(event);
+  }
+}
+
+/** A claim is host and listen path in two lines. */
+const route = (claim: string): string => claim.replace('\n', '');
+
+type Changed = Extract<
+  DomainEvent,
+  { type: 'ApiDefinitionPatched' | 'ApiDefinitionReplaced' | 'ApiDefinitionRolledBack' }
+>;
+
+function changes({ diff, diffOmitted, prunedOperations }: Changed): readonly string[] {
+  const pruned = prunedOperations.map((id) => `routes: settings of operation "${id}" removed with it`);
+  if (!diff) return [diffOmitted ? 'definition changed in many places' : 'definition changed', ...pruned];
+  const summary = summariseDiff(diff);
+  const texts = features.flatMap((feature) => summary[feature].map((text) => `${feature}: ${text}`));
+  const more = texts.length > maxTexts ? [`and ${texts.length - maxTexts} more`] : [];
+  return [...texts.slice(0, maxTexts), ...more, ...pruned];
+}

@@ -1,0 +1,245 @@
+/** The history: one document per event, saying who changed what, when, why and in which words (management design 12). */
+import { isActive, isInternal } from '../domain/api/api.ts';
+import { gatewayExtension } from '../domain/api/definition.ts';
+import { never, type Recorded } from '../domain/event.ts';
+import { categoryOf, type Position, padPosition, shortPosition } from '../domain/event-store.ts';
+import type { DomainEvent } from '../domain/events.ts';
+import { type ApiId, apiStream, type OrgId } from '../domain/ids.ts';
+import { textAt } from '../domain/json.ts';
+import { summarise } from './change-summary.ts';
+import type { Projection } from './projection.ts';
+import type { DocumentChange, DocumentReader } from './read-model-store.ts';
+
+type Actor = { readonly type: string; readonly id: string };
+
+type Entry = {
+  readonly position: Position;
+  readonly at: string;
+  readonly type: DomainEvent['type'];
+  /** `kind` is the category of the stream, `id` the rest of its name. */
+  readonly aggregate: { readonly kind: string; readonly id: string; readonly name: string };
+  readonly revision: number;
+  readonly actor: Actor;
+  readonly authMethod: string;
+  readonly comment: string;
+  readonly requestId: string;
+  readonly commandId: string;
+  readonly summary: readonly string[];
+  readonly hash: string;
+  readonly state: AggregateState;
+};
+
+/** What later events of a stream do not repeat. */
+type AggregateState = {
+  readonly name: string;
+  readonly docSha256?: string;
+  readonly active?: boolean;
+  readonly internal?: boolean;
+};
+
+const history = 'history';
+const aggregates = 'history_aggregates';
+
+const organisation = (orgId: string): string => `org:${orgId}`;
+/** Labels hold the organisation too, so that every filter alone is one look-up in an index. */
+const within = (orgId: string, label: string): string => `org:${orgId}/${label}`;
+
+export const historyProjection: Projection = {
+  name: 'history',
+  version: 1,
+  collections: [history, aggregates],
+  filter: { categories: ['api', 'cert', 'org', 'uniq'] },
+  onPoison: 'park-by-stream',
+  apply: applyToHistory,
+};
+
+function applyToHistory(recorded: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[] {
+  const { event, stream, position } = recorded;
+  const before = documents.get(aggregates, stream)?.body as AggregateState | undefined;
+  const state = stateAfter(before, event);
+  const entry = entryOf(recorded, state, summarise(event, before !== undefined));
+  const { actor, requestId, aggregate } = entry;
+  const labels = [
+    organisation(event.orgId),
+    within(event.orgId, `kind:${aggregate.kind}`),
+    within(event.orgId, `stream:${stream}`),
+    within(event.orgId, `actor:${actor.id}`),
+    within(event.orgId, `type:${event.type}`),
+    ...(requestId === '' ? [] : [within(event.orgId, `request:${requestId}`)]),
+  ];
+  const kept: DocumentChange =
+    event.type === 'CertificateDeleted'
+      ? { op: 'remove', collection: aggregates, id: stream }
+      : { op: 'put', collection: aggregates, document: { id: stream, sort: '', labels: [], body: state } };
+  return [{ op: 'put', collection: history, document: { id: position, sort: position, labels, body: entry } }, kept];
+}
+
+function entryOf(
+  { event, stream, revision, position, at, meta }: Recorded<DomainEvent>,
+  state: AggregateState,
+  summary: readonly string[],
+): Entry {
+  const kind = categoryOf(stream);
+  return {
+    position,
+    at: at.toISOString(),
+    type: event.type,
+    aggregate: { kind, id: stream.slice(kind.length + 1), name: state.name },
+    revision: Number(revision),
+    actor: { type: meta['actorType'] ?? '', id: meta['actorId'] ?? '' },
+    authMethod: meta['authMethod'] ?? '',
+    comment: meta['comment'] ?? '',
+    requestId: meta['requestId'] ?? '',
+    commandId: meta['commandId'] ?? '',
+    summary,
+    hash: meta['hash'] ?? '',
+    state,
+  };
+}
+
+function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): AggregateState {
+  switch (event.type) {
+    case 'ApiDefinitionCreated':
+    case 'ApiDefinitionPatched':
+    case 'ApiDefinitionReplaced':
+    case 'ApiDefinitionRolledBack': {
+      const { document, docSha256 } = event;
+      const name = textAt(document, gatewayExtension, 'info', 'name') ?? '';
+      return { name, docSha256, active: isActive(document), internal: isInternal(document) };
+    }
+    case 'ApiActivated':
+      return { ...before, active: true };
+    case 'ApiDeactivated':
+      return { ...before, active: false };
+    case 'ApiInternalChanged':
+      return { ...before, internal: event.internal };
+    case 'ApiDefinitionDeleted':
+      return { ...before, docSha256: event.docSha256, active: false };
+    case 'CertificateImported':
+      return { name: event.name ?? (before.name || event.parsed.subjectCn) };
+    case 'CertificateKeyAttached':
+    case 'CertificateDeleted':
+      return before;
+    case 'OrganisationCreated':
+      return { name: event.name };
+    case 'NameReserved':
+    case 'NameReleased':
+      return { name: event.value.replace('\n', '') };
+    default:
+      return never(event);
+  }
+}
+
+/** Places inside a list: text order of positions, newest first. */
+type Paging = {
+  /** `next` of the page before. */
+  readonly after?: string;
+  /** Default 50. */
+  readonly limit?: number;
+};
+
+/** An element of `GET /api/apis/{id}/revisions`; positions without leading zeros. */
+export type Revision = {
+  readonly revision: number;
+  readonly position: string;
+  readonly at: string;
+  readonly type: string;
+  readonly actor: Actor;
+  readonly comment: string;
+  readonly requestId: string;
+  readonly summary: readonly string[];
+  readonly docSha256: string;
+  readonly active: boolean;
+  readonly internal: boolean;
+};
+
+export type RevisionPage = { readonly revisions: readonly Revision[]; readonly next: string | null };
+
+/** Newest first; empty for an API that the organisation never had. */
+export function listRevisions(
+  documents: DocumentReader,
+  orgId: OrgId,
+  apiId: ApiId,
+  { after, limit = 50 }: Paging = {},
+): RevisionPage {
+  const label = within(orgId, `stream:${apiStream(apiId)}`);
+  const bounds = after === undefined ? {} : { before: padPosition(after) };
+  const { entries, next } = newestFirst(documents, [label], limit, bounds);
+  return { revisions: entries.map(toRevision), next };
+}
+
+const toRevision = ({ revision, position, at, type, actor, comment, requestId, summary, state }: Entry): Revision => ({
+  revision,
+  position: shortPosition(position),
+  at,
+  type,
+  actor,
+  comment,
+  requestId,
+  summary,
+  docSha256: state.docSha256 ?? '',
+  active: state.active ?? false,
+  internal: state.internal ?? false,
+});
+
+export type AuditQuery = Paging & {
+  /** Id of the actor. */
+  readonly actor?: string;
+  /** A kind (`api`) or one thing (`api-orders`). */
+  readonly aggregate?: string;
+  readonly type?: string;
+  readonly requestId?: string;
+  /** Positions, both included. Times are resolved by the caller (`src/management/time-travel.ts`). */
+  readonly from?: string;
+  readonly to?: string;
+};
+
+/** An element of `GET /api/audit`. `hash` is empty while the log has no hash chain. */
+export type AuditEntry = Omit<Entry, 'state' | 'position' | 'type'> & {
+  readonly position: string;
+  readonly type: string;
+};
+
+export type AuditPage = { readonly events: readonly AuditEntry[]; readonly next: string | null };
+
+/** Newest first. */
+export function listAudit(documents: DocumentReader, orgId: OrgId, query: AuditQuery = {}): AuditPage {
+  const { actor, aggregate, type, requestId, from, to, after, limit = 50 } = query;
+  // The rarest first: the read model store walks the rows of the first label.
+  const filters = [
+    ...(requestId === undefined ? [] : [`request:${requestId}`]),
+    ...(aggregate?.includes('-') ? [`stream:${aggregate}`] : []),
+    ...(type === undefined ? [] : [`type:${type}`]),
+    ...(actor === undefined ? [] : [`actor:${actor}`]),
+    ...(aggregate === undefined || aggregate.includes('-') ? [] : [`kind:${aggregate}`]),
+  ];
+  const labels = filters.length === 0 ? [organisation(orgId)] : filters.map((filter) => within(orgId, filter));
+  const ends = [
+    ...(after === undefined ? [] : [padPosition(after)]),
+    ...(to === undefined ? [] : [justAfter(padPosition(to))]),
+  ];
+  const [before] = ends.toSorted();
+  const { entries, next } = newestFirst(documents, labels, limit, {
+    ...(from === undefined ? {} : { after: justBefore(padPosition(from)) }),
+    ...(before === undefined ? {} : { before }),
+  });
+  const events = entries.map(({ state: _, ...entry }) => ({ ...entry, position: shortPosition(entry.position) }));
+  return { events, next };
+}
+
+/** Texts between a position and its neighbours, because the bounds of a list are exclusive. */
+const justAfter = (position: Position): string => `${position}~`;
+const justBefore = (position: Position): string =>
+  `${position.slice(0, -1)}${String.fromCharCode(position.charCodeAt(position.length - 1) - 1)}~`;
+
+function newestFirst(
+  documents: DocumentReader,
+  labels: readonly string[],
+  limit: number,
+  bounds: { readonly after?: string; readonly before?: string },
+): { readonly entries: readonly Entry[]; readonly next: string | null } {
+  const found = documents.list(history, { labels, ...bounds, descending: true, limit: limit + 1 });
+  const entries = found.slice(0, limit).map(({ body }) => body as Entry);
+  const last = entries.at(-1);
+  return { entries, next: last && found.length > limit ? shortPosition(last.position) : null };
+}
