@@ -58,12 +58,13 @@ export class Consumers implements Disposable {
   /** Marks only ever move forward; the ledger changes with them or not at all. */
   commit(consumer: ConsumerId, upTo: readonly Cursor[], delta: LedgerDelta): void {
     const known = this.#known.get(consumer) ?? new Map(this.#marks(consumer).map(({ lane, pos }) => [lane, pos]));
-    const moves = upTo.filter(({ lane, pos }) => pos > (known.get(lane) ?? ''));
+    const moves = [...highest(upTo)].map(([lane, pos]) => ({ lane, pos }));
+    const forward = moves.filter(({ lane, pos }) => pos > (known.get(lane) ?? ''));
     this.#database.transaction(() => {
-      for (const cursor of moves) this.#move(consumer, cursor, known.get(cursor.lane));
+      for (const cursor of forward) this.#move(consumer, cursor, known.get(cursor.lane));
       this.#add(consumer, delta);
     });
-    this.#known.set(consumer, new Map([...known, ...moves.map(({ lane, pos }) => [lane, pos] as const)]));
+    this.#known.set(consumer, new Map([...known, ...forward.map(({ lane, pos }) => [lane, pos] as const)]));
   }
 
   ledger(consumer: ConsumerId): LedgerDelta {
@@ -106,6 +107,12 @@ export class Consumers implements Disposable {
     const row = this.#database.prepare('SELECT * FROM ledgers WHERE consumer = ?').get(consumer);
     return row && toLedger(row);
   }
+}
+
+function highest(cursors: readonly Cursor[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const { lane, pos } of cursors) if (pos > (found.get(lane) ?? '')) found.set(lane, pos);
+  return found;
 }
 
 const toLedger = (row: Row): LedgerDelta => ({
