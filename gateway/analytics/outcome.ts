@@ -1,0 +1,147 @@
+/** Turns a finished request into its analytics record, from values that the context has already (pump design 2 and 5.1). */
+import {
+  type AnalyticsRecord,
+  keylessApiKey,
+  noGeo,
+  notVersioned,
+  type RecordError,
+} from '../../domain/analytics-record.ts';
+import type { Context } from '../http/context.ts';
+import { type Failure, refusals } from '../http/errors.ts';
+import { headerValue } from '../http/headers.ts';
+import type { Clock } from '../ports.ts';
+
+/** Where a record stands: given by the recorder. */
+export type Place = Pick<AnalyticsRecord['ext'], 'node' | 'epoch' | 'seq'>;
+
+const hundredYearsMs = 100 * 365.25 * 86_400_000;
+
+export type Surroundings = {
+  readonly clock: Clock;
+  /** Stand behind the tags of the API and before those of key, organisation and API. */
+  readonly nodeTags: readonly string[];
+};
+
+export type MakeRecord = (context: Context, place: Place) => AnalyticsRecord;
+
+export const recordMaker = (surroundings: Surroundings): MakeRecord =>
+  function makeRecord(context, place) {
+    return recordOf(context, place, surroundings);
+  };
+
+function recordOf(context: Context, place: Place, { clock, nodeTags }: Surroundings): AnalyticsRecord {
+  const { head, route, connection, incoming } = context;
+  const { definition } = route;
+  const status = statusOf(context);
+  const total = Math.max(0, Math.round(clock.monotonic() - context.startedMs));
+  const upstream = Math.min(total, Math.round(context.upstreamMs));
+  const path = context.targetPath === '' ? forced(context.rest) : forced(context.targetPath);
+  const { socket } = incoming;
+  const read = socket.bytesRead;
+  const written = socket.bytesWritten;
+  const bytesIn = read - connection.countedIn;
+  const bytesOut = written - connection.countedOut;
+  connection.countedIn = read;
+  connection.countedOut = written;
+  return {
+    method: head.method,
+    host: context.targetHost,
+    path,
+    raw_path: decoded(path),
+    user_agent: head.userAgent,
+    content_length: head.contentLength >= 0 ? head.contentLength : context.bytesIn,
+    response_code: status,
+    api_key: context.session.keyId || keylessApiKey,
+    api_version: notVersioned,
+    api_name: definition.name,
+    api_id: definition.apiId,
+    org_id: definition.orgId,
+    oauth_id: '',
+    alias: context.session.alias,
+    api_schema: '',
+    ip_address: head.clientAddress,
+    timestamp: context.arrivedMs,
+    expireAt:
+      context.arrivedMs + (definition.recordRetentionS > 0 ? definition.recordRetentionS * 1000 : hundredYearsMs),
+    request_time: total,
+    raw_request: '',
+    raw_response: '',
+    geo: noGeo,
+    network: { open_connections: 0, closed_connections: 0, bytes_in: bytesIn, bytes_out: bytesOut },
+    latency: { total, upstream, gateway: total - upstream },
+    tags: tagsOf(context, nodeTags),
+    track_path: false,
+    original_path: head.target,
+    listen_path: definition.listenPath,
+    ext: {
+      node: place.node,
+      epoch: place.epoch,
+      seq: place.seq,
+      config_rev: context.revision,
+      api_rev: route.apiRevision,
+      end: clock.now(),
+      request_id: context.requestId,
+      client_host: head.host,
+      ...errorOf(context.failure, status),
+      bytes: { in: context.bytesIn, out: context.bytesOut },
+    },
+  };
+}
+
+/** What was sent; 499 when the client left before there was anything. */
+const statusOf = ({ answer, failure }: Context): number =>
+  failure?.code === 'client_gone' ? refusals.client_gone.status : (answer?.status ?? refusals.client_gone.status);
+
+const fromUpstream: { readonly error: RecordError } = {
+  error: { flag: 'URS', source: 'upstream', details: 'upstream_status' },
+};
+const noError: { readonly error?: RecordError } = {};
+
+function errorOf(failure: Failure | undefined, status: number): { readonly error?: RecordError } {
+  if (!failure) return status >= 500 ? fromUpstream : noError;
+  const row = refusals[failure.code];
+  return { error: { flag: failure.flag ?? row.flag, source: row.part, details: failure.details ?? failure.code } };
+}
+
+const forced = (path: string): string => (path.charCodeAt(0) === 47 ? path : `/${path}`);
+
+function decoded(path: string): string {
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+const maxTags = 64;
+const maxTagLength = 256;
+
+/** Those of a keyless API without tagged headers are the same for every request. */
+function tagsOf({ session, route, head }: Context, nodeTags: readonly string[]): readonly string[] {
+  const { recordTags: headers, orgId, apiId } = route.definition;
+  if (session.keyId === '' && headers.length === 0) return route.recordTags;
+  const tags = [
+    ...session.tags,
+    ...headers.flatMap((name) => {
+      const value = headerValue(head.headers, name.toLowerCase());
+      return value === undefined ? [] : [`${name.toLowerCase()}-${value}`];
+    }),
+    ...nodeTags,
+    ...identityTags(session.keyId, orgId, apiId),
+  ];
+  return limitedTags(tags);
+}
+
+/** The tags of every record of a keyless API. */
+export const keylessTags = (orgId: string, apiId: string, nodeTags: readonly string[]): readonly string[] =>
+  limitedTags([...nodeTags, ...identityTags('', orgId, apiId)]);
+
+const identityTags = (keyId: string, orgId: string, apiId: string): readonly string[] => [
+  `key-${keyId || keylessApiKey}`,
+  `org-${orgId}`,
+  `api-${apiId}`,
+];
+
+const limitedTags = (tags: readonly string[]): readonly string[] =>
+  [...new Set(tags.map((tag) => tag.slice(0, maxTagLength)))].slice(0, maxTags);

@@ -1,0 +1,162 @@
+/** Takes one record per request, gives it its number, and carries frames to the log behind the requests' backs (pump design 5, 6, 8). */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AnalyticsRecord } from '../../domain/analytics-record.ts';
+import type { Frame, Marker, RecordLane } from '../../domain/record-log.ts';
+import type { Clock, Log } from '../ports.ts';
+import type { Place } from './outcome.ts';
+import { Ring } from './ring.ts';
+
+export type RecorderOptions = {
+  readonly lane: RecordLane;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+  readonly frame: { readonly records: number; readonly bytes: number; readonly waitMs: number };
+  /** Records that wait and frames on their way, together. */
+  readonly bufferBytes: number;
+};
+
+/** Of the ladder (pump design 8.3): 2 samples good answers, 3 drops. Step 1 is about details, which are not recorded. */
+type Step = 0 | 2 | 3;
+
+const sampleOf = 10;
+const watermarkMs = 10;
+const firstPauseMs = 100;
+const longestPauseMs = 5_000;
+
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #ring = new Ring();
+  #sequence = 0;
+  #step: Step = 0;
+  #sampled = 0;
+  /** Bytes of the frame that is on its way. */
+  #sendingBytes = 0;
+  #sending: Promise<void> | undefined;
+  #flushTimer: NodeJS.Timeout | undefined;
+  #watermarkTimer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+  /** Given up at the end of a stop, so that no retry goes on for ever. */
+  readonly #giveUp = new AbortController();
+
+  /** Says at once that the run has begun, and what earlier runs lost. */
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    const { lane, clock, version } = options;
+    const start: Marker = {
+      kind: 'start',
+      at: clock.now(),
+      version,
+      pid: process.pid,
+      previousEpoch: lane.previousEpoch,
+    };
+    this.#sending = this.#append(this.#frame(1, 0, [], [start, ...lane.lost])).finally(() => this.#sent());
+  }
+
+  /** Called once per request, after its answer; never waits. The record is built with the number that it gets. */
+  record<T>(make: (source: T, place: Place) => AnalyticsRecord, source: T): void {
+    if (this.#isStopped) return;
+    const { lane, frame } = this.#options;
+    this.#watermarkTimer ??= setTimeout(this.#noteWatermark, watermarkMs);
+    this.#place(make(source, { node: lane.node, epoch: lane.epoch, seq: ++this.#sequence }));
+    if (this.#sending !== undefined) return;
+    if (this.#ring.records >= frame.records || this.#ring.bytes >= frame.bytes) this.#flushSoon();
+    else this.#flushTimer ??= setTimeout(this.#flush, frame.waitMs);
+  }
+
+  /** Sends what waits, marks the end of the run, and gives up at the deadline; what is left then shows as lost in a crash. */
+  async stop(deadlineMs: number): Promise<void> {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    const deadline = setTimeout(() => this.#giveUp.abort(), deadlineMs);
+    this.#flush();
+    while (this.#sending && !this.#giveUp.signal.aborted) await this.#sending;
+    clearTimeout(this.#watermarkTimer);
+    this.#options.lane.watermark(this.#sequence);
+    if (!this.#giveUp.signal.aborted) await this.#markEnd();
+    clearTimeout(deadline);
+  }
+
+  async #markEnd(): Promise<void> {
+    const { lane, clock } = this.#options;
+    const last = this.#sequence;
+    await this.#append(this.#frame(last + 1, last, [], [{ kind: 'end', at: clock.now(), last }]));
+    if (!this.#giveUp.signal.aborted) await lane.end(last);
+  }
+
+  /** Keeps, samples or drops, by how full the buffer is. */
+  #place(record: AnalyticsRecord): void {
+    const step = this.#climb();
+    if (step === 0) this.#ring.push(record);
+    else if (step === 3) this.#ring.lose(record, 'ring_full');
+    else if (record.response_code >= 400) this.#ring.push(record);
+    else if (this.#sampled++ % sampleOf === 0) this.#ring.push({ ...record, ext: { ...record.ext, weight: sampleOf } });
+    else this.#ring.lose(record, 'sampled');
+  }
+
+  /** A step ends 20 points below where it began. */
+  #climb(): Step {
+    const { bufferBytes, log } = this.#options;
+    const fill = (this.#ring.bytes + this.#sendingBytes) / bufferBytes;
+    const next: Step =
+      fill >= 1 || (this.#step === 3 && fill > 0.8) ? 3 : fill >= 0.75 || (this.#step > 0 && fill > 0.55) ? 2 : 0;
+    if (next !== this.#step) {
+      log.warn('the record buffer changed its step', { from: this.#step, to: next, fill: Math.round(fill * 100) });
+      this.#step = next;
+    }
+    return next;
+  }
+
+  #flushSoon(): void {
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = setTimeout(this.#flush, 0);
+  }
+
+  readonly #flush = (): void => {
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
+    if (this.#sending || this.#giveUp.signal.aborted) return;
+    const { lane, frame } = this.#options;
+    const taken = this.#ring.take(lane.epoch, frame);
+    if (!taken) return;
+    this.#sendingBytes = taken.bytes;
+    const { first, last, records, markers } = taken;
+    this.#sending = this.#append(this.#frame(first, last, records, markers)).finally(() => this.#sent());
+  };
+
+  #sent(): void {
+    this.#sending = undefined;
+    this.#sendingBytes = 0;
+    const { frame } = this.#options;
+    if (this.#ring.isEmpty) return;
+    const isFull = this.#ring.records >= frame.records || this.#ring.bytes >= frame.bytes;
+    if (isFull || this.#isStopped) this.#flush();
+    else this.#flushTimer ??= setTimeout(this.#flush, frame.waitMs);
+  }
+
+  #frame(first: number, last: number, records: readonly AnalyticsRecord[], markers: readonly Marker[]): Frame {
+    const { lane, clock } = this.#options;
+    return { node: lane.node, epoch: lane.epoch, first, last, createdMs: clock.now(), records, markers };
+  }
+
+  /** Tries until the log has it: the order of a lane does not allow a frame to be left behind. */
+  async #append(frame: Frame): Promise<void> {
+    const { lane, log } = this.#options;
+    for (let pauseMs = firstPauseMs; !this.#giveUp.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        return await lane.append(frame, { durable: false });
+      } catch (error) {
+        log.error('the record log refused a frame', { first: frame.first, last: frame.last, error });
+        await pause(pauseMs, undefined, { signal: this.#giveUp.signal }).catch(ignore);
+      }
+    }
+  }
+
+  readonly #noteWatermark = (): void => {
+    this.#watermarkTimer = undefined;
+    this.#options.lane.watermark(this.#sequence);
+  };
+}
+
+/** An aborted pause is over, nothing more. */
+const ignore = (): void => {};

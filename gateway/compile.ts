@@ -1,0 +1,200 @@
+/** Snapshot → route table: compiles what changed, reuses what did not, and keeps the previous good version of what does not compile. */
+import type { ApiDefinition } from '../domain/api/definition.ts';
+import { gatewayExtension } from '../domain/api/definition.ts';
+import { normalHost, normalListenPath } from '../domain/api/paths.ts';
+import type { Problem } from '../domain/errors.ts';
+import { type ApiId, toApiId } from '../domain/ids.ts';
+import { isObject, textAt } from '../domain/json.ts';
+import type { GatewayObject, GatewaySnapshot } from '../projections/gateway-config.ts';
+import { keylessTags } from './analytics/outcome.ts';
+import type { CheckApi } from './check-api.ts';
+import { sendAnswer } from './http/answer.ts';
+import type { Route, Terminal } from './http/context.ts';
+import { Lease } from './http/lease.ts';
+import { type Claim, RouteTable } from './http/route-table.ts';
+import type { Clock, Log } from './ports.ts';
+import { buildStack, type StackDependencies } from './stack.ts';
+import type { Agents } from './upstream/agents.ts';
+import { proxy } from './upstream/proxy.ts';
+import { targetOf } from './upstream/target.ts';
+
+export type CompileDependencies = StackDependencies & {
+  readonly checkApi: CheckApi;
+  readonly agents: Agents;
+  /** Labels of this node: with some, it loads only APIs that share one. */
+  readonly tags: readonly string[];
+};
+
+export type CompiledApi = { readonly object: GatewayObject; readonly route: Route; readonly steps: readonly string[] };
+
+export type ApiResult = {
+  readonly id: string;
+  readonly result: 'loaded' | 'unchanged' | 'rejected';
+  readonly code?: string;
+  readonly message?: string;
+  readonly keptRevision?: string;
+};
+
+/** An API that does not compile keeps its previous good revision, or is not served at all. */
+export type Rejected = {
+  readonly kind: 'api';
+  readonly id: string;
+  readonly code: string;
+  readonly message: string;
+  readonly keptRevision?: string;
+};
+
+export type Compiled = {
+  readonly table: RouteTable;
+  /** By object key; what the next compilation may reuse. */
+  readonly apis: ReadonlyMap<string, CompiledApi>;
+  readonly results: readonly ApiResult[];
+  readonly rejected: readonly Rejected[];
+  /** The good objects that run in place of rejected ones. */
+  readonly kept: Readonly<Record<string, GatewayObject>>;
+};
+
+/** What ran before and what the disk kept; both may stand in for an object that does not compile. */
+export type Before = {
+  readonly apis: ReadonlyMap<string, CompiledApi>;
+  readonly kept: Readonly<Record<string, GatewayObject>>;
+};
+
+export function compile(snapshot: GatewaySnapshot, before: Before, dependencies: CompileDependencies): Compiled {
+  const apis = new Map<string, CompiledApi>();
+  const results: ApiResult[] = [];
+  const rejected: Rejected[] = [];
+  const kept: Record<string, GatewayObject> = {};
+  const homeless: Claim[] = [];
+  for (const [key, object] of Object.entries(snapshot.objects)) {
+    const built = buildApi(object, before.apis.get(key), dependencies);
+    if ('api' in built) {
+      if (!runsHere(built.api.route.definition, dependencies.tags)) {
+        retire(built.api, before.apis.get(key));
+        continue;
+      }
+      apis.set(key, built.api);
+      results.push({ id: object.id, result: built.api === before.apis.get(key) ? 'unchanged' : 'loaded' });
+      continue;
+    }
+    const good = before.apis.get(key) ?? fromKept(before.kept[key], dependencies);
+    if (good) {
+      apis.set(key, good);
+      kept[key] = good.object;
+    } else homeless.push(...claimOfBroken(object));
+    const { code, message } = built;
+    const keptRevision = good ? { keptRevision: good.object.revision } : {};
+    rejected.push({ kind: 'api', id: object.id, code, message, ...keptRevision });
+    results.push({ id: object.id, result: 'rejected', code, message, ...keptRevision });
+  }
+  const claims = [...homeless, ...[...apis.values()].map(claimOf)];
+  const table = new RouteTable(snapshot.position, snapshot.revision, claims);
+  return { table, apis, results, rejected, kept };
+}
+
+/** Lets go of what the next table does not serve any more. */
+export function retireOthers(before: ReadonlyMap<string, CompiledApi>, after: ReadonlyMap<string, CompiledApi>): void {
+  for (const [key, api] of before) {
+    const next = after.get(key);
+    if (next?.route.lease !== api.route.lease) api.route.lease.retire();
+  }
+}
+
+function retire(api: CompiledApi, previous: CompiledApi | undefined): void {
+  if (api.route.lease !== previous?.route.lease) api.route.lease.retire();
+}
+
+type Built = { readonly api: CompiledApi } | { readonly code: string; readonly message: string };
+
+function buildApi(object: GatewayObject, previous: CompiledApi | undefined, dependencies: CompileDependencies): Built {
+  if (previous?.object.sha256 === object.sha256 && previous.object.body.apiKind === object.body.apiKind) {
+    if (previous.object.revision === object.revision) return { api: previous };
+    // The same document again under a new number: only the stamp of its records changes.
+    return { api: { ...previous, object, route: { ...previous.route, apiRevision: object.revision } } };
+  }
+  try {
+    const { orgId, apiKind, document } = object.body;
+    const apiId: ApiId = toApiId(object.id);
+    const { definition, problems } = dependencies.checkApi({ apiId, orgId, kind: apiKind, document });
+    if (!definition) return refused(problems);
+    return { api: compileApi(object, definition, dependencies) };
+  } catch (error) {
+    dependencies.log.error('an API could not be compiled', { apiId: object.id, error });
+    return { code: 'compile_failed', message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const refused = (problems: readonly Problem[]): Built => ({
+  code: problems[0]?.code ?? 'definition_invalid',
+  message: problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n') || 'the definition is not valid',
+});
+
+function fromKept(object: GatewayObject | undefined, dependencies: CompileDependencies): CompiledApi | undefined {
+  if (!object) return undefined;
+  const built = buildApi(object, undefined, dependencies);
+  return 'api' in built ? built.api : undefined;
+}
+
+function compileApi(object: GatewayObject, definition: ApiDefinition, dependencies: CompileDependencies): CompiledApi {
+  const stack = buildStack(definition, dependencies);
+  const { terminal, release } = terminalOf(definition, stack.response, dependencies);
+  const route: Route = {
+    definition,
+    apiRevision: object.revision,
+    request: stack.request,
+    response: stack.response,
+    terminal,
+    guarded: guardedNames(definition),
+    recordTags: keylessTags(definition.orgId, definition.apiId, dependencies.tags),
+    lease: new Lease(release),
+  };
+  return { object, route, steps: stack.names };
+}
+
+function terminalOf(
+  definition: ApiDefinition,
+  response: Route['response'],
+  { agents, clock, log, bodyIdleMs }: { agents: Agents; clock: Clock; log: Log; bodyIdleMs: number },
+): { readonly terminal: Terminal; readonly release: () => void } {
+  const target = targetOf(definition);
+  // A streams API without an upstream: its paths lead nowhere.
+  if (!target) return { terminal: (context) => sendAnswer(context, context.refuse('no_route')), release: () => {} };
+  const { origin, timeoutMs } = target;
+  const agent = agents.acquire({ apiId: definition.apiId, origin, timeoutMs });
+  const terminal = proxy({ target, pool: agent.pool, response, clock, log, bodyIdleMs });
+  return { terminal, release: () => agent.release() };
+}
+
+/** What the API sets, removes or reads as a credential. */
+const guardedNames = ({ requestHeaders, authentication }: ApiDefinition): ReadonlySet<string> =>
+  new Set(
+    [
+      ...(requestHeaders?.remove ?? []),
+      ...(requestHeaders?.add ?? []).map(({ name }) => name),
+      ...(authentication?.sources ?? []).flatMap(({ header }) => (header === undefined ? [] : [header])),
+    ].map((name) => name.toLowerCase().replaceAll('_', '-')),
+  );
+
+const runsHere = (definition: ApiDefinition, tags: readonly string[]): boolean =>
+  tags.length === 0 || definition.tags.some((tag) => tags.includes(tag));
+
+const claimOf = ({ route }: CompiledApi): Claim => {
+  const { domain, listenPath, active, internal } = route.definition;
+  return {
+    ...(domain === undefined ? {} : { domain }),
+    listenPath,
+    serves: active && !internal ? route : 'hidden',
+  };
+};
+
+/** An API without any good version still holds its place, so that its callers learn what is wrong. */
+function claimOfBroken({ body }: GatewayObject): readonly Claim[] {
+  const extension = body.document[gatewayExtension];
+  if (!isObject(extension)) return [];
+  const path = textAt(extension, 'server', 'listenPath', 'value');
+  if (path === undefined || path.trim() === '') return [];
+  const domain = textAt(extension, 'server', 'customDomain', 'name');
+  return [
+    { ...(domain ? { domain: normalHost(domain) } : {}), listenPath: normalListenPath(path), serves: 'not_loaded' },
+  ];
+}

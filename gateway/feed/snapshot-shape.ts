@@ -1,0 +1,50 @@
+/** Whether what came over the feed or from disk has the shape of a snapshot, or of changes: malformed answers change nothing. */
+import { type GatewayChange, type GatewaySnapshot, objectKey } from '../../projections/gateway-config.ts';
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const areTexts = (...values: readonly unknown[]): boolean => values.every((value) => typeof value === 'string');
+
+export function isSnapshot(value: unknown): value is GatewaySnapshot {
+  if (!isRecord(value) || value['format'] !== 1) return false;
+  const { logId, era, position, revision, objects } = value;
+  return (
+    areTexts(logId, position, revision) &&
+    logId !== '' &&
+    Number.isSafeInteger(era) &&
+    String(revision) <= String(position) &&
+    isRecord(objects) &&
+    Object.entries(objects).every(([key, object]) => isObject(object) && key === keyOf(object))
+  );
+}
+
+/** Ordered, and none beyond `next`. */
+export function areChanges(changes: unknown, next: unknown): changes is readonly GatewayChange[] {
+  if (!Array.isArray(changes) || typeof next !== 'string') return false;
+  let last = '';
+  for (const change of changes as unknown[]) {
+    if (!isChange(change) || change.position < last || change.position > next) return false;
+    last = change.position;
+  }
+  return true;
+}
+
+function isChange(value: unknown): value is GatewayChange {
+  if (!isRecord(value) || typeof value['position'] !== 'string') return false;
+  if (value['op'] === 'upsert') return isObject(value['object']);
+  return value['op'] === 'remove' && areTexts(value['kind'], value['id']);
+}
+
+function isObject(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { kind, id, revision, position, sha256, body } = value;
+  return (
+    areTexts(kind, id, revision, position, sha256) &&
+    isRecord(body) &&
+    areTexts(body['orgId'], body['apiKind']) &&
+    isRecord(body['document'])
+  );
+}
+
+const keyOf = (object: unknown): string => objectKey('api', String((object as { id: unknown }).id));

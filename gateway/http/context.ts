@@ -1,0 +1,152 @@
+/** One request on its way through the chain: what came in, what steps changed, what goes out. Steps see this and nothing else. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { ApiDefinition } from '../../domain/api/definition.ts';
+import { ClientBody } from './body.ts';
+import type { Connection } from './connections.ts';
+import { type Answer, type Failure, type RefusalCode, refusal } from './errors.ts';
+import type { Head } from './head.ts';
+import type { Lease } from './lease.ts';
+
+/** Nothing: go on. An answer ends the half in which the step stands. Awaited only when it is a promise. */
+export type Step = (context: Context) => StepResult | Promise<StepResult>;
+export type StepResult = Answer | undefined;
+
+/** The last step of the request half: it answers by itself, now or later, and never throws. */
+export type Terminal = (context: Context) => void;
+
+/** An API as it is served. Immutable; a snapshot that does not concern the API shares it with the one before. */
+export type Route = {
+  readonly definition: ApiDefinition;
+  /** Stream revision of the definition. */
+  readonly apiRevision: string;
+  readonly request: readonly Step[];
+  readonly response: readonly Step[];
+  readonly terminal: Terminal;
+  /** Header names (lower case, dashes) that no name with underscores may pass for. */
+  readonly guarded: ReadonlySet<string>;
+  /** What every record of the API carries. */
+  readonly recordTags: readonly string[];
+  readonly lease: Lease;
+};
+
+/** An upgraded connection in place of a response. */
+export type Upgrade = { readonly protocol: string; readonly socket: Duplex; readonly head: Buffer };
+
+/** What waits for an upstream and has to end when the client leaves; a tunnel also says goodbye when the gateway stops. */
+export type Cancellable = { cancel(): void; goAway?(): void };
+
+/** Who accepted the request, and is told once when it is over. */
+export type Owner = { readonly isStopping: boolean; over(context: Context): void };
+
+/** The upstream's answer, as the response half sees and changes it. */
+export type AnswerHead = { status: number; statusText: string; headers: string[] };
+
+/** What a step found out about who calls. */
+export type Session = { readonly keyId: string; readonly alias: string; readonly tags: readonly string[] };
+
+/** Keyless, or a credential that nobody has. */
+const nobody: Session = { keyId: '', alias: '', tags: [] };
+
+export type Arrival = {
+  readonly owner: Owner;
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly connection: Connection;
+  readonly head: Head;
+  readonly route: Route;
+  readonly arrivedMs: number;
+  readonly startedMs: number;
+};
+
+export class Context {
+  readonly owner: Owner;
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly connection: Connection;
+  readonly head: Head;
+  /** The one revision that serves the request, without leading zeros. */
+  readonly revision: string;
+  readonly route: Route;
+  /** Path below the listen path, in normal form. */
+  readonly rest: string;
+  /** Wall clock, ms since 1970. */
+  readonly arrivedMs: number;
+  /** Monotonic, ms. */
+  readonly startedMs: number;
+  readonly requestId: string = randomUUID();
+
+  /** What goes to the upstream. Replaced by steps, never changed in place. */
+  headers: readonly string[];
+  /** The part of the query that goes to the upstream. */
+  query: string;
+  /** `Host` for the upstream when a step has set one. */
+  upstreamHost = '';
+  session: Session = nobody;
+  /** Headers of the answer that steps of the request half set: they replace the same names, whoever answers. */
+  readonly answerHeaders: string[] = [];
+  body: ClientBody | undefined;
+  /** The body when a step had to read it whole. */
+  bufferedBody: Buffer | undefined;
+  /** Fields of a form body, when a step has read it. */
+  fields: readonly (readonly [string, string])[] = [];
+  /** Longest body that the API takes; 0 = no limit of its own. */
+  maxBodyBytes = 0;
+  /** The client waits for 100 before it sends its body. */
+  expectsContinue = false;
+  upgrade: Upgrade | undefined;
+
+  answer: AnswerHead | undefined;
+  failure: Failure | undefined;
+  pending: Cancellable | undefined;
+  /** Host of the target that was asked, as recorded. */
+  targetHost = '';
+  /** Path that was asked of it, without query. */
+  targetPath = '';
+  upstreamMs = 0;
+  bytesOut = 0;
+  /** Bytes that an upgraded connection carried from the client. */
+  tunnelledIn = 0;
+  isOver = false;
+
+  constructor(arrival: Arrival, revision: string, rest: string) {
+    this.owner = arrival.owner;
+    this.incoming = arrival.incoming;
+    this.response = arrival.response;
+    this.connection = arrival.connection;
+    this.head = arrival.head;
+    this.revision = revision;
+    this.route = arrival.route;
+    this.rest = rest;
+    this.arrivedMs = arrival.arrivedMs;
+    this.startedMs = arrival.startedMs;
+    this.headers = arrival.head.headers;
+    this.query = arrival.head.query;
+  }
+
+  refuse(
+    code: RefusalCode,
+    extraHeaders: readonly string[] = [],
+    details?: { flag?: string; details?: string },
+  ): Answer {
+    const request = { revision: this.revision, contentType: this.head.contentType };
+    return refusal({ code, ...details }, request, extraHeaders);
+  }
+
+  /** Opens the body for whoever sends it on. */
+  openBody(idleMs: number): ClientBody {
+    const limits = { maxBytes: this.maxBodyBytes, idleMs };
+    this.body ??= new ClientBody(this.incoming, limits, this.expectsContinue ? this.response : undefined);
+    return this.body;
+  }
+
+  get hasBody(): boolean {
+    return this.head.isChunked || this.head.contentLength > 0;
+  }
+
+  /** Body bytes of the request that were read so far. */
+  get bytesIn(): number {
+    return this.body?.bytes ?? this.tunnelledIn;
+  }
+}

@@ -1,0 +1,123 @@
+/** The control listener: liveness, readiness, health, reload, and what runs; its facts are given as functions. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, isIP } from 'node:net';
+import { plainAddress } from './connections.ts';
+
+export type Health = { readonly status: 'pass' | 'warn' | 'fail' } & Readonly<Record<string, unknown>>;
+
+export type ControlOptions = {
+  readonly isReady: () => boolean;
+  readonly revision: () => string;
+  readonly health: () => Health;
+  readonly config: () => unknown;
+  /** `wait`: `true`, a revision, or nothing. */
+  readonly reload: (wait: string | undefined) => Promise<unknown>;
+  /** Bearer token of `/svc/…`; without it these routes are for loopback only. */
+  readonly secret: string | undefined;
+};
+
+type Reply = { readonly status: number; readonly body: unknown; readonly type?: string };
+
+export class ControlServer {
+  readonly #options: ControlOptions;
+  readonly #server: Server;
+
+  constructor(options: ControlOptions) {
+    this.#options = options;
+    this.#server = createServer((request, response) => {
+      this.#reply(request).then(
+        (reply) => write(response, reply),
+        (error: unknown) => write(response, { status: 503, body: { status: 'error', message: messageOf(error) } }),
+      );
+    });
+  }
+
+  listen({ host, port }: { readonly host: string; readonly port: number }): Promise<{ host: string; port: number }> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off('error', reject);
+        resolve({ host, port: (this.#server.address() as AddressInfo).port });
+      });
+    });
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+
+  async #reply(request: IncomingMessage): Promise<Reply> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://control');
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const { isReady, revision, health, config, reload } = this.#options;
+    const isReload = pathname === '/svc/reload';
+    if (!['/livez', '/readyz', '/healthz', '/svc/config', '/svc/reload'].includes(pathname)) return notFound;
+    if (!isRead && !(isReload && request.method === 'POST')) return notAllowed;
+    if (pathname.startsWith('/svc/') && !this.#isAdministrator(request)) return forbidden;
+    switch (pathname) {
+      case '/livez':
+        return { status: 200, body: { status: 'pass', revision: revision() } };
+      case '/readyz': {
+        const ready = isReady();
+        return { status: ready ? 200 : 503, body: { status: ready ? 'pass' : 'fail', revision: revision() } };
+      }
+      case '/healthz': {
+        const body = health();
+        return { status: body.status === 'fail' ? 503 : 200, body, type: 'application/health+json' };
+      }
+      case '/svc/config':
+        return { status: 200, body: config() };
+      default:
+        return { status: 200, body: await reload(waitOf(searchParams)) };
+    }
+  }
+
+  /** Without a secret a page in a browser on this machine must not get in either: it cannot choose the Host it sends. */
+  #isAdministrator({ headers, socket }: IncomingMessage): boolean {
+    const { secret } = this.#options;
+    if (secret === undefined) return isLoopback(socket.remoteAddress ?? '') && isOwnName(headers.host ?? '');
+    const own = headers['x-svc-authorization'];
+    const given = typeof own === 'string' ? own : (headers.authorization ?? '').replace(/^Bearer /i, '');
+    return timingSafeEqual(digest(given), digest(secret));
+  }
+}
+
+const notFound: Reply = { status: 404, body: { error: 'Not Found' } };
+const notAllowed: Reply = { status: 405, body: { error: 'Method not allowed' } };
+const forbidden: Reply = {
+  status: 403,
+  body: { error: 'Attempted administrative access with invalid or missing key!' },
+};
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+const isLoopback = (address: string): boolean => {
+  const plain = plainAddress(address);
+  return plain.startsWith('127.') || plain === '::1';
+};
+
+const isOwnName = (host: string): boolean => {
+  const name = host.replace(/:\d+$/, '');
+  return name === 'localhost' || isIP(name.replace(/^\[|\]$/g, '')) > 0;
+};
+
+/** `?block=true` is the older name of `?wait=true`. */
+const waitOf = (parameters: URLSearchParams): string | undefined =>
+  parameters.get('wait') ?? (parameters.get('block') === 'true' ? 'true' : undefined);
+
+function write(response: ServerResponse, { status, body, type = 'application/json' }: Reply): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
+  });
+  response.end(text);
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,73 @@
+/** Host and path to API: the immutable thing that is swapped. Longest listen path by whole segments, nothing falls back after it. */
+import type { Route } from './context.ts';
+import { comparable } from './path.ts';
+
+/** What holds a place: an API that is served, one that is hidden (inactive, internal), one without a good version. */
+export type Claim = {
+  /** Lower case; absent = every host. */
+  readonly domain?: string;
+  /** In normal form, unescaped. */
+  readonly listenPath: string;
+  readonly serves: Route | 'hidden' | 'not_loaded';
+};
+
+type Group = { readonly places: ReadonlyMap<string, Claim>; readonly depth: number };
+
+export type Match = { readonly serves: Claim['serves']; readonly rest: string };
+
+export class RouteTable {
+  /** Position of the snapshot; what a node has applied. */
+  readonly position: string;
+  /** Position of the last change in it, without leading zeros: what requests are stamped with. */
+  readonly revision: string;
+  readonly #hosts: ReadonlyMap<string, Group>;
+  readonly #everywhere: Group;
+
+  constructor(position: string, revision: string, claims: readonly Claim[]) {
+    this.position = position;
+    this.revision = revisionText(revision);
+    const domains = new Set(claims.flatMap(({ domain }) => (domain === undefined ? [] : [domain])));
+    this.#hosts = new Map(
+      [...domains].map((domain) => [domain, groupOf(claims.filter((claim) => claim.domain === domain))]),
+    );
+    this.#everywhere = groupOf(claims.filter(({ domain }) => domain === undefined));
+  }
+
+  /** `path` in normal form; undefined when no API owns host and path. */
+  find(hostName: string, path: string): Match | undefined {
+    const group = this.#hosts.size > 0 ? this.#hosts.get(hostName) : undefined;
+    return (group && findIn(group, path)) ?? findIn(this.#everywhere, path);
+  }
+}
+
+/** A position without leading zeros, as clients see it. */
+export const revisionText = (position: string): string => position.replace(/^0+(?=.)/, '') || '0';
+
+function groupOf(claims: readonly Claim[]): Group {
+  const places = new Map(claims.map((claim) => [comparable(claim.listenPath), claim]));
+  const depth = Math.max(0, ...[...places.keys()].map((place) => (place === '/' ? 0 : place.split('/').length - 1)));
+  return { places, depth };
+}
+
+function findIn({ places, depth }: Group, path: string): Match | undefined {
+  const text = comparable(path);
+  for (let segments = depth; segments > 0; segments--) {
+    const end = endOfSegment(text, segments);
+    if (end < 0) continue;
+    const claim = places.get(end === text.length ? text : text.slice(0, end));
+    if (claim) return { serves: claim.serves, rest: path.slice(text === path ? end : endOfSegment(path, segments)) };
+  }
+  const root = places.get('/');
+  return root && { serves: root.serves, rest: path };
+}
+
+/** Where the n-th segment ends; -1 when there are fewer, or when the last one is the empty one after a final slash. */
+function endOfSegment(path: string, segments: number): number {
+  let end = 0;
+  for (let i = 0; i < segments; i++) {
+    if (end >= path.length - 1) return -1;
+    const next = path.indexOf('/', end + 1);
+    end = next < 0 ? path.length : next;
+  }
+  return end;
+}

@@ -1,0 +1,76 @@
+/** Where an API's requests go: its URL taken apart once, so that no request needs to. */
+import type { ApiDefinition } from '../../domain/api/definition.ts';
+import type { Context } from '../http/context.ts';
+
+export type Target = {
+  /** Scheme, host and port; `ws` is `http`, `wss` is `https`. */
+  readonly origin: string;
+  readonly isTls: boolean;
+  readonly host: string;
+  readonly hostName: string;
+  readonly port: number;
+  /** As in the URL, and without a slash at its end. */
+  readonly path: string;
+  readonly prefix: string;
+  /** Without question mark. */
+  readonly query: string;
+  /** From user info in the URL. */
+  readonly authorization?: string;
+  readonly stripListenPath: boolean;
+  readonly preserveHost: boolean;
+  readonly preserveTrailingSlash: boolean;
+  readonly timeoutMs: number;
+};
+
+/** Undefined for a streams API without an upstream. Throws on a URL that the check would have refused. */
+export function targetOf({ upstream, stripListenPath }: ApiDefinition): Target | undefined {
+  if (upstream.url === undefined) return undefined;
+  const url = new URL(upstream.url.replace(/^ws(s?):/i, 'http$1:'));
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`cannot proxy to ${url.protocol}`);
+  const isTls = url.protocol === 'https:';
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return {
+    origin: url.origin,
+    isTls,
+    host: url.host,
+    hostName: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
+    path: url.pathname,
+    prefix: url.pathname.replace(/\/+$/, ''),
+    query: url.search.slice(1),
+    ...(user === ':' ? {} : { authorization: `Basic ${Buffer.from(user).toString('base64')}` }),
+    stripListenPath,
+    preserveHost: upstream.preserveHostHeader,
+    preserveTrailingSlash: upstream.preserveTrailingSlash,
+    timeoutMs: upstream.timeoutMs,
+  };
+}
+
+/** The path that is asked of the target (api-definition design 10.1). */
+export function targetPath(target: Target, { head, rest }: Context): string {
+  const remaining = target.stripListenPath ? rest : head.path;
+  if (remaining === '' || (remaining === '/' && !target.preserveTrailingSlash)) return target.path;
+  return target.prefix === '' ? remaining : target.prefix + remaining;
+}
+
+export function targetQuery({ query: own }: Target, query: string): string {
+  if (own === '') return query;
+  return query === '' || query === '?' ? `?${own}` : `${query}&${own}`;
+}
+
+const authorizationName = 'authorization';
+
+/** The headers for the target, with `Host` when it is not the target's own. */
+export function targetHeaders(target: Target, { headers, head, upstreamHost }: Context): string[] {
+  const list: string[] = target.authorization === undefined ? [...headers] : [];
+  if (target.authorization !== undefined) {
+    for (let i = 0; i < headers.length; i += 2) {
+      const name = headers[i] as string;
+      if (name.toLowerCase() !== authorizationName) list.push(name, headers[i + 1] as string);
+    }
+    list.push('Authorization', target.authorization);
+  }
+  if (upstreamHost !== '') list.push('Host', upstreamHost);
+  else if (target.preserveHost) list.push('Host', head.host);
+  return list;
+}

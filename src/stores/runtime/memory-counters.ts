@@ -1,0 +1,49 @@
+/** Rate counters in the memory of one process: GCRA, one number per counter (api-definition design 11). */
+import type { Counters, LimitDecision } from '../../../gateway/ports.ts';
+
+type Counter = { rate: number; perMs: number /** Theoretical arrival time of the next request. */; tat: number };
+
+/** Counters at rest are as good as absent; they are looked for after so many look-ups. */
+const takesBetweenSweeps = 10_000;
+
+/** `monotonic` in ms. A counter begins anew when its rate or period changes. */
+export function memoryCounters({ monotonic }: { monotonic(): number }): Counters {
+  const counters = new Map<string, Counter>();
+  let takes = 0;
+
+  function sweep(now: number): void {
+    for (const [key, { tat }] of counters) if (tat <= now) counters.delete(key);
+  }
+
+  return {
+    take(key, rate, perMs) {
+      const now = monotonic();
+      takes++;
+      if (takes % takesBetweenSweeps === 0) sweep(now);
+      let counter = counters.get(key);
+      if (counter?.rate !== rate || counter.perMs !== perMs) {
+        counter = { rate, perMs, tat: now };
+        counters.set(key, counter);
+      }
+      return takeFrom(counter, now);
+    },
+  };
+}
+
+/** A tolerance for sums of fractions, far below any period. */
+const epsilonMs = 1e-6;
+
+function takeFrom(counter: Counter, now: number): LimitDecision {
+  const { rate, perMs } = counter;
+  const stepMs = perMs / rate;
+  const ahead = Math.max(counter.tat - now, 0);
+  const allowed = ahead <= perMs - stepMs + epsilonMs;
+  if (allowed) counter.tat = now + ahead + stepMs;
+  const resetMs = allowed ? ahead + stepMs : ahead;
+  return {
+    allowed,
+    remaining: Math.max(0, Math.floor((perMs - resetMs + epsilonMs) / stepMs)),
+    resetMs,
+    retryAfterMs: allowed ? 0 : ahead - (perMs - stepMs),
+  };
+}

@@ -1,0 +1,95 @@
+/** A feed in the memory of a test: APIs are put, removed, and answers can be broken on purpose. */
+import { createHash } from 'node:crypto';
+import type { ApiDocument } from '../../domain/api/definition.ts';
+import { toOrgId } from '../../domain/ids.ts';
+import type { Feed, FeedAnswer, GatewayReport } from '../../gateway/feed/feed.ts';
+import {
+  applyChanges,
+  type GatewayChange,
+  type GatewayObject,
+  type GatewaySnapshot,
+} from '../../projections/gateway-config.ts';
+
+export const positionText = (number: number): string => String(number).padStart(20, '0');
+
+export class MemoryFeed implements Feed {
+  readonly reports: GatewayReport[] = [];
+  #changes: GatewayChange[] = [];
+  #snapshot: GatewaySnapshot;
+  #number = 0;
+  #ring = Promise.withResolvers<void>();
+  #revisions = new Map<string, number>();
+  /** Stand in for the real answers while they are set. */
+  breakSnapshot: (() => unknown) | undefined;
+  breakChanges: (() => unknown) | undefined;
+
+  constructor(logId = 'log-1', era = 1) {
+    this.#snapshot = { format: 1, logId, era, position: '', revision: '', objects: {} };
+  }
+
+  get current(): GatewaySnapshot {
+    return this.#snapshot;
+  }
+
+  /** Answers the position of the change. */
+  put(id: string, document: ApiDocument): string {
+    const revision = (this.#revisions.get(id) ?? -1) + 1;
+    this.#revisions.set(id, revision);
+    const position = this.#next();
+    const object: GatewayObject = {
+      kind: 'api',
+      id,
+      revision: String(revision),
+      position,
+      sha256: createHash('sha256').update(JSON.stringify(document)).digest('hex'),
+      body: { orgId: toOrgId('acme'), apiKind: 'oas', document },
+    };
+    return this.#add({ op: 'upsert', position, object });
+  }
+
+  remove(id: string): string {
+    return this.#add({ op: 'remove', position: this.#next(), kind: 'api', id });
+  }
+
+  /** The log moves on without a change of the configuration. */
+  idle(): string {
+    const position = this.#next();
+    this.#snapshot = { ...this.#snapshot, position };
+    this.#wake();
+    return position;
+  }
+
+  async snapshot(): Promise<GatewaySnapshot> {
+    return (this.breakSnapshot ? this.breakSnapshot() : this.#snapshot) as GatewaySnapshot;
+  }
+
+  async changes(after: string, signal: AbortSignal): Promise<FeedAnswer> {
+    while (this.#snapshot.position <= after && !this.breakChanges && !signal.aborted) {
+      const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      await Promise.race([this.#ring.promise, aborted]);
+    }
+    if (this.breakChanges) return this.breakChanges() as FeedAnswer;
+    return { changes: this.#changes.filter(({ position }) => position > after), next: this.#snapshot.position };
+  }
+
+  async report(report: GatewayReport): Promise<void> {
+    this.reports.push(report);
+  }
+
+  #next(): string {
+    this.#number++;
+    return positionText(this.#number);
+  }
+
+  #add(change: GatewayChange): string {
+    this.#changes = [...this.#changes, change];
+    this.#snapshot = applyChanges(this.#snapshot, [change], change.position);
+    this.#wake();
+    return change.position;
+  }
+
+  #wake(): void {
+    this.#ring.resolve();
+    this.#ring = Promise.withResolvers<void>();
+  }
+}

@@ -1,0 +1,91 @@
+/** Starts a gateway for tests on free ports, with a feed, a lane and a folder of its own, and stops all of it. */
+import type { ApiDocument } from '../../domain/api/definition.ts';
+import { type CheckApi, createCheckApi } from '../../gateway/check-api.ts';
+import { type Gateway, type GatewaySettings, startGateway } from '../../gateway/gateway.ts';
+import type { Clock, Counters, Log } from '../../gateway/ports.ts';
+import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
+import { apiDocument } from './documents.ts';
+import { MemoryFeed } from './gateway-feed.ts';
+import { ListLane } from './gateway-lane.ts';
+import { temporaryFolder } from './temporary.ts';
+
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+export type LogLine = { readonly level: string; readonly message: string; readonly fields: Record<string, unknown> };
+
+/** A log whose lines a test can read. */
+export function listLog(): Log & { readonly lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const at =
+    (level: string) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+      lines.push({ level, message, fields });
+    };
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+export type TestGateway = AsyncDisposable & {
+  readonly gateway: Gateway;
+  readonly feed: MemoryFeed;
+  readonly lane: ListLane;
+  readonly log: ReturnType<typeof listLog>;
+  readonly directory: string;
+  readonly port: number;
+  readonly url: string;
+  readonly control: string;
+  /** Puts an API and waits until it is served; answers its position. */
+  put(id: string, document: ApiDocument): Promise<string>;
+  settled(position: string): Promise<void>;
+};
+
+export type TestGatewayOptions = {
+  readonly settings?: Partial<GatewaySettings>;
+  readonly feed?: MemoryFeed;
+  readonly lane?: ListLane;
+  readonly directory?: string;
+  readonly clock?: Clock;
+  readonly counters?: Counters;
+  readonly checkApi?: CheckApi;
+};
+
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const { feed = new MemoryFeed(), lane = new ListLane(), clock = systemClock } = options;
+  const folder = options.directory === undefined ? temporaryFolder('svc-gateway-') : undefined;
+  const directory = options.directory ?? folder?.path ?? '';
+  const log = listLog();
+  const gateway = await startGateway({
+    ...{ feed, lane, clock, log, directory, node: 'node-1' },
+    counters: options.counters ?? memoryCounters(clock),
+    checkApi: options.checkApi ?? createCheckApi(),
+    listen: { host: '127.0.0.1', port: 0 },
+    controlListen: { host: '127.0.0.1', port: 0 },
+    settings: { swapEveryMs: 5, frame: { records: 500, bytes: 262_144, waitMs: 5 }, ...options.settings },
+  });
+  const settled = (position: string): Promise<void> => gateway.waitForRevision(position, AbortSignal.timeout(5000));
+  return {
+    ...{ gateway, feed, lane, log, directory, settled },
+    port: gateway.address.port,
+    url: `http://127.0.0.1:${gateway.address.port}`,
+    control: `http://127.0.0.1:${gateway.controlAddress.port}`,
+    async put(id, document) {
+      const position = feed.put(id, document);
+      await settled(position);
+      return position;
+    },
+    async [Symbol.asyncDispose]() {
+      await gateway.stop(200);
+      folder?.[Symbol.dispose]();
+    },
+  };
+}
+
+type Parts = NonNullable<Parameters<typeof apiDocument>[0]>;
+
+/** A document for `/<id>/`, with the listen path stripped, in front of the upstream. */
+export const apiFor = (id: string, upstreamUrl: string, parts: Parts = {}): ApiDocument =>
+  apiDocument({
+    ...parts,
+    info: { id, name: `API ${id}`, state: { active: true, internal: false }, ...parts.info },
+    server: { listenPath: { value: `/${id}/`, strip: true }, ...parts.server },
+    upstream: { url: upstreamUrl, ...parts.upstream },
+  });
