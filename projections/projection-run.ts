@@ -130,6 +130,7 @@ export class ProjectionRun {
         if (this.#signal.aborted) return;
       }
     }
+    if (!this.#signal.aborted) throw new Error('the subscription ended');
   }
 
   #arrive(): void {

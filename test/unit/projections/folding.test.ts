@@ -1,0 +1,90 @@
+/** Folding is the same in batches of any size, again and in one go. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Batch, EventStore, StoredEvent } from '../../../domain/event-store.ts';
+import type { DomainEvent } from '../../../domain/events.ts';
+import { apiCatalog } from '../../../projections/api-catalog.ts';
+import { certificateList } from '../../../projections/certificate-list.ts';
+import { gatewayConfig } from '../../../projections/gateway-config.ts';
+import { historyProjection } from '../../../projections/history.ts';
+import { startProjector } from '../../../projections/projector.ts';
+import type { ReadModelStore } from '../../../projections/read-model-store.ts';
+import { MemoryEventStore } from '../../../src/stores/events/memory-event-store.ts';
+import { openSqliteReadModels } from '../../../src/stores/models/sqlite-read-models.ts';
+import { apiDocument } from '../../support/documents.ts';
+import {
+  apiActivated,
+  apiCreated,
+  apiDeleted,
+  apiReplaced,
+  appendEvents,
+  certificateDeleted,
+  certificateImported,
+  documentsOf,
+  keptLog,
+  keyAttached,
+} from '../../support/given.ts';
+
+const all = [apiCatalog, certificateList, historyProjection, gatewayConfig];
+
+describe('folding', () => {
+  const anEvent: fc.Arbitrary<DomainEvent> = fc
+    .tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(2))
+    .chain(([id, n]) =>
+      fc.constantFrom<DomainEvent>(
+        apiCreated({ id, document: apiDocument({ info: { name: `${n}` } }) }),
+        apiReplaced({ id, document: apiDocument({ server: { listenPath: { value: `/${n}` } } }) }),
+        apiActivated(id),
+        apiDeleted(id),
+        certificateImported(id, { hasKey: n === 0 }),
+        keyAttached(id),
+        certificateDeleted(id),
+      ),
+    );
+
+  /** The same log in batches of the sizes given, again and again. */
+  const inBatches = (store: EventStore, sizes: readonly number[]): EventStore => {
+    async function* subscribe({
+      after,
+      filter,
+      signal,
+    }: Parameters<EventStore['subscribe']>[0]): AsyncGenerator<Batch> {
+      const { events } = await store.readAll({ after, limit: 1_000, ...(filter ? { filter } : {}) });
+      const rest: StoredEvent[] = [...events];
+      for (let turn = 0; rest.length > 0; turn++) {
+        const batch = rest.splice(0, sizes[turn % sizes.length]);
+        yield { events: batch, checkpoint: batch.at(-1)!.position };
+      }
+      yield { caughtUp: true, checkpoint: await store.head() };
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    }
+    return new Proxy(store, { get: (target, name) => (name === 'subscribe' ? subscribe : Reflect.get(target, name)) });
+  };
+
+  const fold = async (store: EventStore, models: ReadModelStore = openSqliteReadModels(':memory:')) => {
+    const projector = startProjector({ store, models, projections: all, log: keptLog() });
+    await projector.ready;
+    await projector.stop();
+    const documents = all.map((projection) => documentsOf(models, projection));
+    return { models, documents };
+  };
+
+  it('gives the same documents in batches of any size, again after a reset, and in one go', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anEvent, { maxLength: 25 }),
+        fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 4 }),
+        async (events, sizes) => {
+          const store = new MemoryEventStore({ now: () => 0 });
+          await appendEvents(store, ...events);
+          const whole = await fold(store);
+          const parts = await fold(inBatches(store, sizes));
+          expect(parts.documents).to.deep.equal(whole.documents);
+          for (const { name, collections } of all) parts.models.reset(name, collections);
+          expect((await fold(store, parts.models)).documents).to.deep.equal(whole.documents);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+});
