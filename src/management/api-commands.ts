@@ -1,0 +1,191 @@
+/** Commands on API definitions: load, preconditions, settle, checks, decision, claims, and the answer that follows. */
+import { type ApiCommand, type ApiState, api, existingApi, routeOf } from '../../domain/api/api.ts';
+import type { ApiKind } from '../../domain/api/definition.ts';
+import { kindMismatch } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/event.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
+import type { CheckApi } from '../../gateway/check-api.ts';
+import { claimWrites } from './api-claims.ts';
+import { type DocumentChange, type NextDocument, nextDocument } from './api-next.ts';
+import { changeMeta } from './api-representation.ts';
+import { etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
+import { diffOf, withDerivedFields } from './derived-fields.ts';
+import type { Command, Plan } from './handle-command.ts';
+import { expectedOf, type Loaded, loadApi } from './load.ts';
+import { documented, type Reply } from './responses.ts';
+import type { ValidateOpenApi } from './validate.ts';
+
+/** `kind` absent: whatever kind the API has. */
+export type ApiChange = DocumentChange | { readonly type: 'DeleteApi'; readonly apiId: ApiId; readonly kind?: ApiKind };
+
+export type ApiWriteOptions = {
+  readonly orgId: OrgId;
+  readonly ifMatch?: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
+  readonly isStrict: boolean;
+  readonly isDryRun: boolean;
+  readonly wantsRepresentation: boolean;
+};
+
+export type ApiCommands = (change: ApiChange, options: ApiWriteOptions) => Command;
+
+export type ApiCommandsOptions = {
+  readonly store: EventStore;
+  readonly check: CheckApi;
+  readonly validate: ValidateOpenApi;
+};
+
+type Existing = Extract<ApiState, { exists: true }>;
+
+export function createApiCommands(deps: ApiCommandsOptions): ApiCommands {
+  return function apiCommand(change, options) {
+    // The body does not change between two decisions, so it is judged once.
+    let validated: Promise<void> | undefined;
+    const validate: ValidateOpenApi = (body) => {
+      validated ??= deps.validate(body);
+      return validated;
+    };
+    return {
+      type: change.type,
+      aggregate: apiStream(change.apiId),
+      plan: (commandId) => planChange({ ...deps, validate }, change, options, commandId),
+    };
+  };
+}
+
+async function planChange(
+  deps: ApiCommandsOptions,
+  change: ApiChange,
+  options: ApiWriteOptions,
+  commandId: string,
+): Promise<Plan> {
+  const { store } = deps;
+  const loaded = await loadApi(store, change.apiId);
+  const current = currentOf(change, loaded.state, options.orgId);
+  await checkPreconditions(store, change, options, loaded);
+  const next = change.type === 'DeleteApi' ? undefined : await nextDocument(deps, change, current, options);
+  const owner = { orgId: options.orgId, apiId: change.apiId, kind: next?.kind ?? current?.kind ?? 'oas' };
+  const decided = withDerivedFields(api.decide(toCommand(change, owner, next), loaded.state), current);
+  const before = current?.document;
+  const claims =
+    decided.length === 0 ? [] : await claimWrites(store, owner, { before, after: next?.settled.document }, commandId);
+  const newHead = (loaded.head ?? -1n) + BigInt(decided.length);
+  const { era } = store.identity;
+  const etag = newHead < 0n ? undefined : etagOf(newHead, era);
+  const currentEtag = current && loaded.head !== undefined ? etagOf(loaded.head, era) : undefined;
+  const meta =
+    options.isDryRun || options.wantsRepresentation
+      ? changeMeta({
+          owner,
+          before,
+          after: next?.settled.document,
+          warnings: next?.settled.warnings ?? [],
+          pruned: next?.settled.prunedOperations ?? [],
+          etag: options.isDryRun ? currentEtag : etag,
+        })
+      : undefined;
+  return {
+    writes:
+      decided.length === 0
+        ? []
+        : [...claims, { stream: apiStream(change.apiId), expected: expectedOf(loaded), events: decided }],
+    reply: replyTo(
+      { change, next, meta, newHead, diff: () => diffOf(before ?? {}, next?.settled.document ?? {}) },
+      {
+        ...((options.isDryRun ? currentEtag : etag) === undefined
+          ? {}
+          : { ETag: (options.isDryRun ? currentEtag : etag) ?? '' }),
+        ...(options.isDryRun ? { 'x-svc-dry-run': 'true' } : {}),
+      },
+    ),
+    ...(loaded.position === undefined ? {} : { position: loaded.position }),
+  };
+}
+
+/** The API that the change is about; undefined for a new one. Throws 404 and the mismatch of kinds. */
+function currentOf(change: ApiChange, state: ApiState, orgId: OrgId): Existing | undefined {
+  if (change.type === 'CreateApi') return undefined;
+  const current = existingApi(state, orgId);
+  const kind = 'kind' in change ? change.kind : undefined;
+  if (kind !== undefined && kind !== current.kind) {
+    throw kindMismatch(change.apiId, current.kind, routeOf(current.kind));
+  }
+  return current;
+}
+
+async function checkPreconditions(
+  store: EventStore,
+  change: ApiChange,
+  { orgId, ifMatch, ifNoneMatch }: ApiWriteOptions,
+  { state, head }: Loaded<ApiState>,
+): Promise<void> {
+  const { era } = store.identity;
+  const current = state.exists && state.orgId === orgId ? state : undefined;
+  const etag = current && head !== undefined ? etagOf(head, era) : undefined;
+  if (ifNoneMatch !== undefined && etag !== undefined && matchesTag(ifNoneMatch, etag)) throw preconditionFailed(etag);
+  if (ifMatch === undefined || (etag !== undefined && matchesTag(ifMatch, etag))) return;
+  const named = namedRevision(ifMatch, era);
+  if (!current || named === undefined || head === undefined || named > head) throw preconditionFailed(etag);
+  const { state: then } = await loadApi(store, change.apiId, named);
+  throw preconditionFailed(etag, then.exists ? diffOf(then.document, current.document) : undefined);
+}
+
+function toCommand(
+  change: ApiChange,
+  target: { readonly orgId: OrgId; readonly apiId: ApiId; readonly kind: ApiKind },
+  next: NextDocument | undefined,
+): ApiCommand {
+  if (change.type === 'DeleteApi' || !next) return { type: 'DeleteApi', ...target };
+  const settled = { ...target, ...next.settled };
+  switch (change.type) {
+    case 'CreateApi':
+    case 'ReplaceApi':
+      return { type: change.type, ...settled };
+    case 'PatchApi': {
+      const { given, bodySha256 } = change;
+      return { type: 'PatchApi', ...settled, intent: { mode: 'oas-replace', settings: given, bodySha256 } };
+    }
+    case 'RollbackApi':
+      return { type: 'RollbackApi', ...settled, toRevision: String(change.toRevision), reason: change.reason };
+  }
+}
+
+type Answered = {
+  readonly change: ApiChange;
+  readonly next: NextDocument | undefined;
+  readonly meta: JsonObject | undefined;
+  readonly newHead: bigint;
+  readonly diff: () => readonly JsonObject[];
+};
+
+function replyTo(answered: Answered, headers: Readonly<Record<string, string>>): Reply {
+  const { change, next } = answered;
+  const warnings = next?.settled.warnings.length ?? 0;
+  return {
+    status: 200,
+    headers: {
+      ...headers,
+      ...(warnings > 0 ? { 'x-svc-warnings': String(warnings) } : {}),
+      ...(change.type === 'CreateApi' ? { Location: `${routeOf(change.kind)}/${change.apiId}` } : {}),
+    },
+    body: bodyOf(answered),
+  };
+}
+
+function bodyOf({ change, meta, newHead, diff }: Answered): JsonObject {
+  switch (change.type) {
+    case 'CreateApi':
+      return { ID: change.apiId, ...documented('API created', meta ?? change.dbId) };
+    case 'ReplaceApi':
+      return documented('API updated.', meta);
+    case 'PatchApi':
+      return documented('API updated', meta);
+    case 'DeleteApi':
+      return documented('API deleted.', meta);
+    case 'RollbackApi': {
+      const text = `API rolled back to revision ${change.toRevision}`;
+      return documented(text, meta ?? { revision: Number(newHead), diff: diff() });
+    }
+  }
+}

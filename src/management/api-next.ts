@@ -1,0 +1,116 @@
+/** The document that a change would store: settled against what is there, and checked by the rules of today. */
+import type { ApiState, Settled } from '../../domain/api/api.ts';
+import { type ApiDocument, type ApiKind, gatewayExtension } from '../../domain/api/definition.ts';
+import { type ImportSettings, settle } from '../../domain/api/import-settings.ts';
+import { definitionInvalid, definitionRefused, type Problem, type Warning } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/event.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import type { ApiId, OrgId } from '../../domain/ids.ts';
+import { objectAt, textAt, withMember } from '../../domain/json.ts';
+import type { CheckApi } from '../../gateway/check-api.ts';
+import { Rejection } from './errors.ts';
+import { loadApi } from './load.ts';
+import type { ValidateOpenApi } from './validate.ts';
+
+type FromBody = {
+  readonly kind: ApiKind;
+  readonly apiId: ApiId;
+  readonly body: JsonObject;
+  /** Remarks on parameters of the request. */
+  readonly remarks: readonly Warning[];
+};
+
+export type DocumentChange =
+  | ({ readonly type: 'CreateApi'; readonly dbId: string } & FromBody)
+  | ({ readonly type: 'ReplaceApi' } & FromBody)
+  | ({
+      readonly type: 'PatchApi';
+      readonly settings: ImportSettings;
+      readonly given: Readonly<Record<string, string>>;
+      readonly bodySha256: string;
+    } & FromBody)
+  | { readonly type: 'RollbackApi'; readonly apiId: ApiId; readonly toRevision: bigint; readonly reason: string };
+
+export type NextDocument = { readonly kind: ApiKind; readonly settled: Settled };
+
+type Existing = Extract<ApiState, { exists: true }>;
+
+type Deps = { readonly store: EventStore; readonly check: CheckApi; readonly validate: ValidateOpenApi };
+
+type Options = { readonly orgId: OrgId; readonly isStrict: boolean };
+
+export const nextDocument = (
+  deps: Deps,
+  change: DocumentChange,
+  current: Existing | undefined,
+  options: Options,
+): Promise<NextDocument> =>
+  change.type === 'RollbackApi'
+    ? nextFromHistory(deps, change, current, options)
+    : nextFromBody(deps, change, current, options);
+
+const modes = { CreateApi: 'create', ReplaceApi: 'replace', PatchApi: 'patch' } as const;
+
+async function nextFromBody(
+  { check, validate }: Deps,
+  change: Exclude<DocumentChange, { type: 'RollbackApi' }>,
+  current: Existing | undefined,
+  { orgId, isStrict }: Options,
+): Promise<NextDocument> {
+  const { kind, apiId, body } = change;
+  await validate(body);
+  const settled = settle({
+    ...(current ? { stored: current.document } : {}),
+    body,
+    settings: change.type === 'PatchApi' ? change.settings : {},
+    mode: modes[change.type],
+    kind,
+    ids: { apiId, orgId, dbId: change.type === 'CreateApi' ? change.dbId : dbIdOf(current) },
+  });
+  const checked = check({ apiId, orgId, kind, document: settled.document });
+  if (checked.problems.length > 0) {
+    throw checked.stage === 'schema' ? definitionInvalid(checked.problems) : definitionRefused(checked.problems);
+  }
+  const warnings = [...change.remarks, ...settled.warnings, ...checked.warnings];
+  if (isStrict) refuseUnknown(warnings);
+  return { kind, settled: { ...settled, warnings } };
+}
+
+const dbIdOf = (current: Existing | undefined): string =>
+  textAt(current?.document, gatewayExtension, 'info', 'dbId') ?? '';
+
+/** `strict=true`: unknown keys are errors. */
+function refuseUnknown(warnings: readonly Warning[]): void {
+  const problems = warnings
+    .filter(({ code }) => code === 'unknown_key')
+    .map(({ pointer, code, text }): Problem => ({ pointer, code, message: text }));
+  if (problems.length > 0) throw definitionInvalid(problems);
+}
+
+async function nextFromHistory(
+  { store, check }: Deps,
+  { apiId, toRevision }: Extract<DocumentChange, { type: 'RollbackApi' }>,
+  current: Existing | undefined,
+  { orgId }: Options,
+): Promise<NextDocument> {
+  const { state, head } = await loadApi(store, apiId, toRevision);
+  if (head !== toRevision) throw new Rejection('revision_unknown', `The API has no revision ${toRevision}`);
+  if (!state.exists || state.orgId !== orgId) throw refused(toRevision, 'the API was deleted then');
+  if (state.kind !== current?.kind) throw refused(toRevision, `the API was of the kind ${state.kind} then`);
+  const document = withCurrentDbId(state.document, dbIdOf(current));
+  const checked = check({ apiId, orgId, kind: state.kind, document });
+  if (checked.problems.length > 0) {
+    const reasons = checked.problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n');
+    throw refused(toRevision, reasons, checked.problems);
+  }
+  return { kind: state.kind, settled: { document, warnings: checked.warnings, prunedOperations: [] } };
+}
+
+/** The storage id belongs to the API as it lives now, also when it was deleted and made again since. */
+function withCurrentDbId(document: ApiDocument, dbId: string): ApiDocument {
+  const extension = objectAt(document, gatewayExtension) ?? {};
+  return { ...document, [gatewayExtension]: withMember(extension, ['info', 'dbId'], dbId) };
+}
+
+const refused = (revision: bigint, reason: string, problems: readonly Problem[] = []): Rejection =>
+  new Rejection('rollback_refused', `Rollback to revision ${revision} is refused: ${reason}`, { problems });

@@ -1,0 +1,149 @@
+/** The Koa application over the route table: one order of checks, one translation of errors, no socket. */
+import Router from '@koa/router';
+import Koa, { type Context } from 'koa';
+import { v7 } from 'uuid';
+import { nearestName } from '../../domain/errors.ts';
+import { toOrgId } from '../../domain/ids.ts';
+import type { Log } from '../../gateway/ports.ts';
+import type { Authenticate } from './authenticate.ts';
+import { checkContentType, readBytes } from './bodies.ts';
+import type { Call } from './call.ts';
+import { queryInvalid, Rejection, toRejection } from './errors.ts';
+import { type ErrorForm, errorReply, type Reply } from './responses.ts';
+import type { Route, Services } from './route.ts';
+import { hasScope, type Scope } from './scopes.ts';
+
+export type AppOptions = {
+  readonly routes: readonly Route[];
+  readonly services: Services;
+  readonly authenticate: Authenticate;
+  /** Largest body of a definition. */
+  readonly maxDefinitionBytes: number;
+  readonly log: Log;
+};
+
+export function createApp(options: AppOptions): Koa {
+  const app = new Koa();
+  const router = new Router();
+  app.use((context, next) => answer(options, context, next));
+  for (const route of options.routes) {
+    const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    router.register(path, [route.method], async (context) => {
+      context.state['form'] = route.form;
+      write(context, await serve(options, route, context));
+    });
+  }
+  app.use(router.routes());
+  app.use((context) => refuseUnrouted(options, context));
+  app.on('error', (error: unknown) => options.log.error('management: connection failed', { reason: String(error) }));
+  return app;
+}
+
+/** Around every request: its id, its error form, its log line. */
+async function answer({ log }: AppOptions, context: Context, next: () => Promise<void>): Promise<void> {
+  const requestId = readRequestId(context.get('x-request-id'));
+  context.state['requestId'] = requestId;
+  context.set('x-request-id', requestId);
+  let code: string | undefined;
+  try {
+    await next();
+  } catch (error) {
+    const reply = errorReply(error, {
+      form: errorForm(context),
+      requestId,
+      traceparent: readTraceparent(context.get('traceparent')),
+      onFault: (fault) => log.error('management: fault', { requestId, reason: describeFault(fault) }),
+    });
+    write(context, reply);
+    code = reply.headers?.['x-svc-error-code'];
+    const cause = toRejection(error)?.cause;
+    if (cause !== undefined) log.warn('management: store', { requestId, code, reason: String(cause) });
+  }
+  const { method, path, status } = context;
+  log.info('management: request', { method, path, status, requestId, ...(code === undefined ? {} : { code }) });
+}
+
+const describeFault = (fault: unknown): string =>
+  fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+
+const readRequestId = (given: string): string => (/^[\w.:+/=-]{1,128}$/.test(given) ? given : v7());
+
+const readTraceparent = (given: string): string | undefined =>
+  /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(given) ? given : undefined;
+
+function errorForm(context: Context): ErrorForm {
+  const form = (context.state['form'] as ErrorForm | undefined) ?? 'problem';
+  const preferred = context.accepts('application/json', 'application/problem+json');
+  return preferred === 'application/problem+json' ? 'problem' : form;
+}
+
+/** The order of management design 1.2 up to the syntax; what follows belongs to handlers and commands. */
+async function serve(options: AppOptions, route: Route, context: Context): Promise<Reply> {
+  const { services, maxDefinitionBytes } = options;
+  const caller = route.scope === undefined ? nobody : authorise(options, route.scope, context);
+  let body: Uint8Array = new Uint8Array();
+  if (route.body) {
+    const { types, maxBytes } = route.body;
+    checkContentType(route.method, context.headers, route.body);
+    body = await readBytes(context.req, { types, maxBytes: route.isDefinition ? maxDefinitionBytes : maxBytes });
+  }
+  const call: Call = {
+    method: route.method,
+    path: context.path,
+    params: (context as unknown as { readonly params: Readonly<Record<string, string>> }).params,
+    query: new URLSearchParams(context.querystring),
+    header: (name) => context.get(name) || undefined,
+    accepts: (types) => context.accepts(...types) || undefined,
+    body,
+    caller,
+    requestId: context.state['requestId'] as string,
+    traceparent: readTraceparent(context.get('traceparent')),
+  };
+  if (route.form === 'problem') refuseUnknownParameters(route, call);
+  return route.handle(call, services);
+}
+
+/** Routes without scope need no token and see nothing of an organisation. */
+const nobody: Call['caller'] = { actor: { type: 'system', id: 'anonymous' }, orgId: toOrgId(''), scopes: new Set() };
+
+function authorise({ authenticate }: AppOptions, scope: Scope, context: Context): Call['caller'] {
+  const caller = authenticate(context.get('authorization') || undefined, context.ip);
+  if (hasScope(caller.scopes, scope)) return caller;
+  throw new Rejection('scope_missing', `access denied: You do not have permission to access  ${context.path}`);
+}
+
+function refuseUnknownParameters({ parameters }: Route, { query }: Call): void {
+  const known = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+  for (const name of query.keys()) {
+    if (known.includes(name)) continue;
+    const nearest = nearestName(name, known);
+    throw queryInvalid(name, `unknown parameter${nearest ? `, did you mean "${nearest}"?` : ''}`);
+  }
+}
+
+/** A path that is not there, or not with this method. Strangers learn neither. */
+function refuseUnrouted({ authenticate }: AppOptions, context: Context): never {
+  authenticate(context.get('authorization') || undefined, context.ip);
+  const matched = (context as unknown as { readonly matched?: readonly { readonly methods: readonly string[] }[] })
+    .matched;
+  const methods = [...new Set((matched ?? []).flatMap((layer) => layer.methods))];
+  if (methods.length === 0) throw new Rejection('route_unknown', `There is nothing at ${context.path}`);
+  throw new Rejection('method_not_allowed', `${context.method} is not possible at ${context.path}`, {
+    headers: { Allow: methods.join(', ') },
+  });
+}
+
+function write(context: Context, { status, headers = {}, body, type = 'application/json' }: Reply): void {
+  context.status = status;
+  const isRead = (context.method === 'GET' || context.method === 'HEAD') && status < 400;
+  context.set('Cache-Control', isRead ? 'private, no-cache' : 'no-store');
+  context.set('X-Content-Type-Options', 'nosniff');
+  for (const [name, value] of Object.entries(headers)) context.set(name, value);
+  if (body === undefined) {
+    context.body = null;
+    context.status = status;
+    return;
+  }
+  context.type = type;
+  context.body = JSON.stringify(body);
+}

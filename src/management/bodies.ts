@@ -1,0 +1,74 @@
+/** Bodies of requests: accepted types, raw bytes within a limit, then JSON or a file. */
+import type { IncomingMessage } from 'node:http';
+import getRawBody from 'raw-body';
+import { bodyMalformed, bodyUnreadable } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/event.ts';
+import { isObject } from '../../domain/json.ts';
+import { Rejection } from './errors.ts';
+import { parseJson } from './json-text.ts';
+
+/** What a route takes; the first type is the one that a refusal names. */
+export type BodyRule = { readonly types: readonly string[]; readonly maxBytes: number };
+
+const essence = (contentType: string | undefined): string =>
+  (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+
+/** Throws 415 with the list of what is wanted. */
+export function checkContentType(method: string, headers: IncomingMessage['headers'], { types }: BodyRule): void {
+  const encoding = headers['content-encoding'];
+  const isPlain = encoding === undefined || encoding.toLowerCase() === 'identity';
+  if (isPlain && types.includes(essence(headers['content-type']))) return;
+  const accepted = { [method === 'PATCH' ? 'Accept-Patch' : 'Accept-Post']: types.join(', ') };
+  const text = isPlain ? `Content-Type must be ${types.join(' or ')}` : 'Content-Encoding must be identity';
+  throw new Rejection('content_type', text, { headers: accepted });
+}
+
+/** The whole body. Throws 413 with the limit in its text, or 400 when the body breaks off. */
+export async function readBytes(request: IncomingMessage, { maxBytes }: BodyRule): Promise<Buffer> {
+  try {
+    return await getRawBody(request, { limit: maxBytes, length: request.headers['content-length'] ?? null });
+  } catch (error) {
+    const type = (error as { readonly type?: string }).type;
+    if (type === 'entity.too.large') throw new Rejection('body_too_large', `body larger than ${maxBytes} bytes`);
+    throw bodyUnreadable();
+  }
+}
+
+const utf8 = (bytes: Uint8Array): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw bodyUnreadable();
+  }
+};
+
+/** Throws 400 when the body is empty, not UTF-8, not JSON or no object. */
+export function readJsonObject(bytes: Uint8Array): JsonObject {
+  if (bytes.byteLength === 0) throw bodyUnreadable();
+  const value = parseJson(utf8(bytes));
+  if (!isObject(value)) throw bodyMalformed('the JSON must be an object');
+  return value;
+}
+
+export type Upload = { readonly bytes: Uint8Array; readonly fields: Readonly<Record<string, string>> };
+
+/** The one part `file` of a multipart body, and its text fields; any other body is the file itself. */
+export async function readUploadBody(bytes: Uint8Array, contentType: string | undefined): Promise<Upload> {
+  if (essence(contentType) !== 'multipart/form-data') return { bytes, fields: {} };
+  let form: FormData;
+  try {
+    const body = new Uint8Array(bytes);
+    form = await new Response(body, { headers: { 'content-type': contentType ?? '' } }).formData();
+  } catch {
+    throw bodyMalformed('the multipart body does not parse');
+  }
+  const files: Blob[] = [];
+  const fields: [string, string][] = [];
+  for (const [name, value] of form) {
+    if (typeof value === 'string') fields.push([name, value]);
+    else files.push(value);
+  }
+  const [file] = files;
+  if (files.length !== 1 || !file) throw bodyMalformed('the multipart body must hold exactly one file');
+  return { bytes: new Uint8Array(await file.arrayBuffer()), fields: Object.fromEntries(fields) };
+}

@@ -1,0 +1,85 @@
+/** Commands on certificates: the items of one upload in one append, and deletion. */
+import { certificate } from '../../domain/certificate.ts';
+import type { Json, JsonObject } from '../../domain/event.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import { type CertId, certStream, type OrgId, toCertId } from '../../domain/ids.ts';
+import type { UploadItem } from './certificate-upload.ts';
+import { etagOf, matchesTag, preconditionFailed } from './conditional.ts';
+import type { Command, Plan, PlannedWrite } from './handle-command.ts';
+import { expectedOf, loadCertificate } from './load.ts';
+
+type Imported = { readonly id: CertId; readonly message: string; readonly write: PlannedWrite };
+
+export function importCertificates(
+  store: EventStore,
+  { orgId, items, name }: { readonly orgId: OrgId; readonly items: readonly UploadItem[]; readonly name?: string },
+  warnings: number,
+): Command {
+  const planItem = async (item: UploadItem): Promise<Imported> => {
+    const certId = toCertId(orgId, item.fingerprint);
+    const loaded = await loadCertificate(store, certId);
+    const events = certificate.decide(
+      {
+        type: 'ImportCertificate',
+        orgId,
+        certId,
+        ...(name === undefined ? {} : { name }),
+        pem: item.pem,
+        chain: item.chain,
+        parsed: item.facts,
+        ...(item.privateKeyPem === undefined ? {} : { privateKey: item.privateKeyPem }),
+      },
+      loaded.state,
+    );
+    const isKeyOnly = events[0]?.type === 'CertificateKeyAttached';
+    return {
+      id: certId,
+      message: isKeyOnly ? 'Private key added.' : 'Certificate added.',
+      write: { stream: certStream(certId), expected: expectedOf(loaded), events },
+    };
+  };
+  return {
+    type: 'ImportCertificate',
+    aggregate: `certificates of ${orgId}`,
+    plan: async (): Promise<Plan> => {
+      const imported = await Promise.all(items.map(planItem));
+      const isUnchanged = imported.every(({ write }) => write.events.length === 0);
+      return {
+        writes: imported.map(({ write }) => write).filter(({ events }) => events.length > 0),
+        reply: {
+          status: 200,
+          headers: {
+            ...(isUnchanged ? { 'x-svc-unchanged': 'true' } : {}),
+            ...(warnings > 0 ? { 'x-svc-warnings': String(warnings) } : {}),
+          },
+          body: importedBody(imported),
+        },
+      };
+    },
+  };
+}
+
+function importedBody(imported: readonly Imported[]): JsonObject {
+  const results = imported.map(({ id, message }): JsonObject => ({ id, message, status: 'ok' }));
+  const several: Record<string, Json> = results.length > 1 ? { results } : {};
+  return { ...results[0], ...several };
+}
+
+export const deleteCertificate = (
+  store: EventStore,
+  { orgId, certId, ifMatch }: { readonly orgId: OrgId; readonly certId: CertId; readonly ifMatch?: string | undefined },
+): Command => ({
+  type: 'DeleteCertificate',
+  aggregate: `certificates of ${orgId}`,
+  plan: async () => {
+    const stream = certStream(certId);
+    const loaded = await loadCertificate(store, certId);
+    const events = certificate.decide({ type: 'DeleteCertificate', orgId, certId }, loaded.state);
+    const etag = etagOf(loaded.head ?? 0n, store.identity.era);
+    if (ifMatch !== undefined && !matchesTag(ifMatch, etag)) throw preconditionFailed(etag);
+    return {
+      writes: [{ stream, expected: expectedOf(loaded), events }],
+      reply: { status: 200, body: { id: certId, message: 'Certificate deleted.', status: 'ok' } },
+    };
+  },
+});

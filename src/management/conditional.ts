@@ -1,0 +1,56 @@
+/** Conditions of requests: entity tags, If-Match and If-None-Match, and reads that wait for a revision. */
+import type { JsonObject } from '../../domain/event.ts';
+import { type Position, padPosition } from '../../domain/event-store.ts';
+import { queryInvalid, Rejection } from './errors.ts';
+
+/** The stream revision in quotes; after a restore from a backup with the era before it (event-store design 10.1). */
+export const etagOf = (revision: bigint | number | string, era: number): string =>
+  era === 0 ? `"${revision}"` : `"${era}.${revision}"`;
+
+const tagsOf = (header: string): readonly string[] => header.split(',').map((tag) => tag.trim());
+
+/** The revision that a tag of this era names. */
+export function revisionOf(tag: string, era: number): bigint | undefined {
+  const found = /^"(?:(\d{1,9})\.)?(\d{1,18})"$/.exec(tag);
+  return found?.[2] !== undefined && Number(found[1] ?? '0') === era ? BigInt(found[2]) : undefined;
+}
+
+/** Whether the header names the tag; `*` names every one. Weak tags never match. */
+export const matchesTag = (header: string, etag: string): boolean =>
+  tagsOf(header).some((tag) => tag === '*' || tag === etag);
+
+/** The first revision that the header names, for the difference to it. */
+export const namedRevision = (header: string, era: number): bigint | undefined =>
+  tagsOf(header)
+    .map((tag) => revisionOf(tag, era))
+    .find((revision) => revision !== undefined);
+
+/** 412 with the current tag; without one the object does not exist. */
+export const preconditionFailed = (etag: string | undefined, diff?: readonly JsonObject[]): Rejection =>
+  new Rejection('precondition_failed', 'precondition failed', {
+    ...(etag === undefined ? {} : { headers: { ETag: etag } }),
+    ...(diff ? { members: { diff } } : {}),
+  });
+
+/** If-None-Match of a read: weak comparison (RFC 9110). */
+export const isNotModified = (header: string | undefined, etag: string): boolean =>
+  header !== undefined && matchesTag(header.replaceAll('W/', ''), etag);
+
+export type WaitFor = (names: readonly string[], position: Position, timeoutMs: number) => Promise<boolean>;
+
+const maxWaitMs = 2_000;
+
+/** `minRevision=`: waits until the projections have reached the position, then 503. */
+export async function awaitRevision(
+  query: URLSearchParams,
+  projections: readonly string[],
+  waitFor: WaitFor,
+): Promise<void> {
+  const text = query.get('minRevision');
+  if (text === null) return;
+  if (!/^\d{1,20}(?:-\d{1,20})?$/.test(text)) throw queryInvalid('minRevision', 'must be a revision (a position)');
+  if (await waitFor(projections, padPosition(text), maxWaitMs)) return;
+  throw new Rejection('revision_not_reached', `revision ${text} has not been reached yet`, {
+    headers: { 'Retry-After': '1' },
+  });
+}

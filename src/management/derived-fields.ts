@@ -1,0 +1,47 @@
+/** What the command runner adds to decided events: digests of documents and the difference to the one before. */
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { createPatch } from 'rfc6902';
+import type { ApiEvent } from '../../domain/api/api.ts';
+import type { ApiDocument } from '../../domain/api/definition.ts';
+import type { Json, JsonObject } from '../../domain/event.ts';
+
+/** A longer difference is left out of the event. */
+const maxDiffBytes = 64 * 1024;
+
+/** Above this product of lengths two lists are not compared element by element. */
+const maxListComparisons = 250_000;
+
+export const sha256Hex = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+
+/** SHA-256 of the RFC 8785 form: the same for every order of members. */
+export const documentSha256 = (document: ApiDocument): string => sha256Hex(canonicalize(document) ?? '');
+
+/** RFC 6902. Long lists that differ are replaced whole: comparing them would take quadratic time. */
+export function diffOf(before: ApiDocument, after: ApiDocument): readonly JsonObject[] {
+  const patch = createPatch(before, after, (a: unknown, b: unknown, pointer) =>
+    Array.isArray(a) && Array.isArray(b) && a.length * b.length > maxListComparisons
+      ? [{ op: 'replace', path: pointer.toString(), value: b }]
+      : undefined,
+  );
+  return patch.map((operation) => ({ ...(operation as unknown as JsonObject) }));
+}
+
+export type Before = { readonly document: ApiDocument; readonly docSha256: string };
+
+type BoundedDiff = { readonly diff: readonly JsonObject[] } | { readonly diffOmitted: true };
+
+export function boundedDiff(before: ApiDocument, after: ApiDocument): BoundedDiff {
+  const diff = diffOf(before, after);
+  return Buffer.byteLength(JSON.stringify(diff as Json)) > maxDiffBytes ? { diffOmitted: true } : { diff };
+}
+
+/** The events with digests and difference filled in; those without a document are returned as they are. */
+export const withDerivedFields = (events: readonly ApiEvent[], before: Before | undefined): readonly ApiEvent[] =>
+  events.map((event) => {
+    if (!('document' in event)) return event;
+    const docSha256 = documentSha256(event.document);
+    if (!before || event.type === 'ApiDefinitionCreated') return { ...event, docSha256 };
+    const { document, docSha256: prevSha256 } = before;
+    return { ...event, docSha256, prevSha256, ...boundedDiff(document, event.document) };
+  });

@@ -1,0 +1,112 @@
+/** Every error of the management API: its stable code, its status, its title; and the error that carries one to the edge. */
+
+import { type Problem, Refusal } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/event.ts';
+import { EventStoreError, type EventStoreErrorCode } from '../../domain/event-store.ts';
+
+type Entry = { readonly status: number; readonly title: string };
+
+/** The one table from code to status (management design 2.3). `docs/reference/errors.md` names the same codes. */
+export const errorCatalogue = {
+  api_exists: { status: 409, title: 'An API with this id exists' },
+  api_id_mismatch: { status: 400, title: 'The id in the body differs from the id in the path' },
+  api_unknown: { status: 404, title: 'The API does not exist' },
+  at_invalid: { status: 400, title: 'The time or position asked for does not read' },
+  body_malformed: { status: 400, title: 'The body does not parse' },
+  body_too_large: { status: 413, title: 'The body is larger than allowed' },
+  body_unreadable: { status: 400, title: 'The body is missing, cut off or not UTF-8' },
+  certificate_foreign: { status: 400, title: 'The certificate belongs to another organisation' },
+  certificate_invalid: { status: 400, title: 'The upload is refused' },
+  certificate_unknown: { status: 404, title: 'The certificate does not exist' },
+  content_type: { status: 415, title: 'The content type is not accepted here' },
+  definition_invalid: { status: 400, title: 'The document is not valid' },
+  definition_refused: { status: 400, title: 'The document breaks a rule' },
+  event_too_large: { status: 413, title: 'The document is larger than the log takes' },
+  extension_missing: { status: 400, title: 'The document has no gateway extension' },
+  id_invalid: { status: 400, title: 'The id has characters or a length that ids do not have' },
+  idempotency_in_flight: { status: 409, title: 'A request with this Idempotency-Key is running' },
+  idempotency_key_expired: { status: 409, title: 'The answer kept for this Idempotency-Key is gone' },
+  idempotency_key_invalid: { status: 400, title: 'The Idempotency-Key does not read' },
+  idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used with another request' },
+  internal: { status: 500, title: 'A fault of the program' },
+  kind_mismatch: { status: 400, title: 'The API is of another kind than the route' },
+  method_not_allowed: { status: 405, title: 'The path does not take this method' },
+  not_acceptable: { status: 406, title: 'No form that the client accepts' },
+  outcome_unknown: { status: 503, title: 'Whether the change was stored is not known; repeat it' },
+  precondition_failed: { status: 412, title: 'The object has changed since' },
+  query_invalid: { status: 400, title: 'A parameter does not fit' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  revision_not_reached: { status: 503, title: 'The read model has not reached the revision asked for' },
+  revision_unknown: { status: 404, title: 'The API has no such revision' },
+  rollback_refused: { status: 422, title: "Today's rules refuse the state of that revision" },
+  route_taken: { status: 409, title: 'The domain and listen path belong to another API' },
+  route_unknown: { status: 404, title: 'There is nothing at this path' },
+  scope_missing: { status: 403, title: 'The token lacks the scope' },
+  store_corrupt: { status: 503, title: 'The event store is damaged' },
+  store_full: { status: 503, title: 'The event store has no room' },
+  store_read_only: { status: 503, title: 'The event store takes no writes' },
+  store_unavailable: { status: 503, title: 'The event store is not available' },
+  too_many_conflicts: { status: 409, title: 'Others change the object at the same time' },
+  unauthorised: { status: 401, title: 'The token is missing or unknown' },
+} as const satisfies Readonly<Record<string, Entry>>;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+export const statusOf = (code: ErrorCode): number => errorCatalogue[code].status;
+
+type Extras = {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly problems?: readonly Problem[];
+  /** Further members of the problem form, such as `diff` of a 412. */
+  readonly members?: JsonObject;
+  readonly cause?: unknown;
+};
+
+/** An answer that ends a request: thrown by checks of the edge, turned into a reply in one place (`responses.ts`). */
+export class Rejection extends Error {
+  readonly code: ErrorCode;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly problems: readonly Problem[];
+  readonly members: JsonObject;
+  constructor(code: ErrorCode, message: string, { headers = {}, problems = [], members = {}, cause }: Extras = {}) {
+    super(message, { cause });
+    this.name = 'Rejection';
+    this.code = code;
+    this.headers = headers;
+    this.problems = problems;
+    this.members = members;
+  }
+}
+
+const retrySoon = { 'Retry-After': '1' };
+
+/** Codes that stand for a fault of ours are left out: they become `internal`. */
+const storeCodes: Readonly<Partial<Record<EventStoreErrorCode, ErrorCode>>> = {
+  StoreUnavailable: 'store_unavailable',
+  StoreReadOnly: 'store_read_only',
+  StoreFull: 'store_full',
+  UnknownOutcome: 'outcome_unknown',
+  EventTooLarge: 'event_too_large',
+  Corrupt: 'store_corrupt',
+};
+
+/** What was thrown, as an answer; undefined when it is a fault of the program. */
+export function toRejection(error: unknown): Rejection | undefined {
+  if (error instanceof Rejection) return error;
+  if (error instanceof Refusal) return new Rejection(error.code, error.message, { problems: error.problems });
+  if (!(error instanceof EventStoreError)) return undefined;
+  const code = storeCodes[error.code];
+  if (code === undefined) return undefined;
+  if (code === 'event_too_large') return new Rejection(code, error.message, { cause: error });
+  const text =
+    code === 'outcome_unknown'
+      ? 'The event store is not available; whether the change was stored is not known, repeat the request'
+      : 'The event store is not available';
+  return new Rejection(code, text, { headers: retrySoon, cause: error });
+}
+
+/** The name of a query parameter as the place of a problem. */
+export const queryInvalid = (name: string, reason: string): Rejection =>
+  new Rejection('query_invalid', `${name}: ${reason}`, {
+    problems: [{ pointer: `/query/${name}`, code: 'query_invalid', message: reason }],
+  });

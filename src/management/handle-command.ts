@@ -1,0 +1,242 @@
+/** Runs a command: the idempotency record, a plan made on fresh state, one append, again on conflict, the wait for reads. */
+import { v5, v7 } from 'uuid';
+import { tooManyConflicts } from '../../domain/errors.ts';
+import type { Actor, EventMetadata, Secret } from '../../domain/event.ts';
+import {
+  type EventStore,
+  EventStoreError,
+  type Expected,
+  type NewEvent,
+  type Position,
+  shortPosition,
+  type Write,
+} from '../../domain/event-store.ts';
+import { type DomainEvent, encodeEvent } from '../../domain/events.ts';
+import type { OrgId } from '../../domain/ids.ts';
+import { sealedFields } from '../../domain/sealed-fields.ts';
+import { Rejection } from './errors.ts';
+import { createKeyedMutex } from './keyed-mutex.ts';
+import type { Reply } from './responses.ts';
+
+/** Seals one secret for its place; what is sealed can be opened at that place only. */
+export type Seal = (
+  clear: string,
+  place: { readonly stream: string; readonly type: string; readonly path: string },
+) => Secret;
+
+/** Who asks for what, apart from the command itself. */
+export type CommandContext = {
+  readonly orgId: OrgId;
+  readonly actor: Actor;
+  readonly requestId: string;
+  readonly traceparent?: string;
+  /** The change message. */
+  readonly comment?: string;
+  readonly idempotencyKey?: string;
+  /** SHA-256 hex over method, path, query and body. */
+  readonly requestHash: string;
+  /** Everything but the append. */
+  readonly isDryRun: boolean;
+};
+
+export type PlannedWrite = {
+  readonly stream: string;
+  readonly expected: Expected;
+  readonly events: readonly DomainEvent[];
+};
+
+/** What would be appended, and the answer when it is. Without events nothing is appended. */
+export type Plan = {
+  readonly writes: readonly PlannedWrite[];
+  readonly reply: Reply;
+  /** Where the object stands when nothing is appended. */
+  readonly position?: Position;
+};
+
+export type Command = {
+  /** `PatchApi`: goes into the metadata. */
+  readonly type: string;
+  /** The stream or other name under which commands wait for each other. */
+  readonly aggregate: string;
+  /** Reads and decides; called again when another writer came between. Throws refusals. */
+  plan(commandId: string): Promise<Plan>;
+};
+
+export type Commands = {
+  /** The answer, with `x-svc-revision`. Throws refusals and errors of the store. */
+  run(context: CommandContext, command: Command): Promise<Reply>;
+};
+
+export type CommandsOptions = {
+  readonly store: EventStore;
+  readonly seal: Seal;
+  readonly now: () => Date;
+  /** Waits, bounded, until reads show the position. */
+  readonly settled: (position: Position) => Promise<unknown>;
+};
+
+/** Namespace of command ids made from idempotency keys; never to be changed. */
+const commandNamespace = '8d0f3e5c-6f0b-4c8e-9a51-3f6f0c6a7b1d';
+
+const maxDecisions = 5;
+const maxAppends = 3;
+const appendTimeoutMs = 10_000;
+
+export function createCommands(options: CommandsOptions): Commands {
+  const { store, settled } = options;
+  const exclusively = createKeyedMutex();
+  const inFlight = new Set<string>();
+
+  const runOnce = async (context: CommandContext, command: Command, commandId: string): Promise<Reply> => {
+    const replay = await replayOf(store, context, commandId);
+    if (replay) return replay;
+    const done = await exclusively(command.aggregate, () => decideAndAppend(options, context, command, commandId));
+    if (done.position === undefined) return done.reply;
+    if (!context.isDryRun) await settled(done.position);
+    return withPosition(done.reply, done.position);
+  };
+
+  return {
+    run: async (context, command) => {
+      const { idempotencyKey, orgId, isDryRun } = context;
+      if (idempotencyKey === undefined || isDryRun) return runOnce(context, command, v7());
+      const commandId = v5(`${orgId}\n${idempotencyKey}`, commandNamespace);
+      if (inFlight.has(commandId)) {
+        throw new Rejection('idempotency_in_flight', 'A request with this Idempotency-Key is running', {
+          headers: { 'Retry-After': '1' },
+        });
+      }
+      inFlight.add(commandId);
+      try {
+        return await runOnce(context, command, commandId);
+      } finally {
+        inFlight.delete(commandId);
+      }
+    },
+  };
+}
+
+const withPosition = (reply: Reply, position: Position): Reply => ({
+  ...reply,
+  headers: { ...reply.headers, 'x-svc-revision': shortPosition(position) },
+});
+
+/** The answer that an earlier request with the same key got. */
+async function replayOf(store: EventStore, context: CommandContext, commandId: string): Promise<Reply | undefined> {
+  if (context.idempotencyKey === undefined || context.isDryRun) return undefined;
+  const record = await store.command(commandId);
+  if (!record) return undefined;
+  if (record.requestHash !== context.requestHash) {
+    throw new Rejection('idempotency_key_reused', 'Idempotency-Key was used with another request');
+  }
+  const position = shortPosition(record.position);
+  if (!record.response) {
+    const text = `The answer for this Idempotency-Key is no longer kept; the change stands at position ${position}`;
+    throw new Rejection('idempotency_key_expired', text);
+  }
+  const reply = JSON.parse(new TextDecoder().decode(record.response)) as Reply;
+  return { ...reply, headers: { ...reply.headers, 'x-svc-revision': position, 'Idempotency-Replayed': 'true' } };
+}
+
+/** Without position the reply is complete. */
+type Done = { readonly reply: Reply; readonly position?: Position };
+
+async function decideAndAppend(
+  options: CommandsOptions,
+  context: CommandContext,
+  command: Command,
+  commandId: string,
+): Promise<Done> {
+  for (let decision = 1; decision <= maxDecisions; decision++) {
+    const plan = await command.plan(commandId);
+    const hasEvents = plan.writes.some(({ events }) => events.length > 0);
+    const isKept = context.idempotencyKey !== undefined;
+    if (context.isDryRun || !(hasEvents || isKept)) return plan;
+    const writes = hasEvents ? encodeWrites(options, context, command, commandId, plan.writes) : [];
+    try {
+      const position = await append(options.store, writes, commandId, context, plan.reply);
+      return hasEvents ? { reply: plan.reply, position } : plan;
+    } catch (error) {
+      if (!(error instanceof EventStoreError)) throw error;
+      // Another node ran the same key first: its answer is ours.
+      if (error.code === 'IdReuse') {
+        const replay = await replayOf(options.store, context, commandId);
+        if (replay) return { reply: replay };
+      }
+      if (error.code !== 'WrongExpectedVersion') throw error;
+    }
+  }
+  throw tooManyConflicts();
+}
+
+/** The same append is repeated when its outcome is not known; the ids of its events make that safe. */
+async function append(
+  store: EventStore,
+  writes: readonly Write[],
+  commandId: string,
+  { idempotencyKey, requestHash }: CommandContext,
+  reply: Reply,
+): Promise<Position> {
+  const response = idempotencyKey === undefined ? {} : { response: new TextEncoder().encode(JSON.stringify(reply)) };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const appended = await store.append(writes, { commandId, requestHash, ...response, timeoutMs: appendTimeoutMs });
+      return appended.position;
+    } catch (error) {
+      const isUnknown = error instanceof EventStoreError && error.code === 'UnknownOutcome';
+      if (!isUnknown || attempt >= maxAppends) throw error;
+    }
+  }
+}
+
+/** Event ids follow from the command id and the place of the event in the append. */
+function encodeWrites(
+  { seal, now }: CommandsOptions,
+  context: CommandContext,
+  command: Command,
+  commandId: string,
+  writes: readonly PlannedWrite[],
+): readonly Write[] {
+  const meta = metadataOf(context, command.type, commandId, now());
+  let index = 0;
+  return writes.map(({ stream, expected, events }) => ({
+    stream,
+    expected,
+    events: events.map((event): NewEvent => {
+      const id = v5(String(index++), commandId);
+      return encodeEvent(sealed(event, stream, seal), id, meta);
+    }),
+  }));
+}
+
+/** Event-store design 8.3. Ids only, never names, addresses or secrets. */
+function metadataOf(context: CommandContext, commandType: string, commandId: string, at: Date): EventMetadata {
+  const { orgId, actor, requestId, requestHash, traceparent, comment, idempotencyKey } = context;
+  return {
+    v: '1',
+    at: at.toISOString(),
+    orgId,
+    actorType: actor.type,
+    actorId: actor.id,
+    authMethod: 'token',
+    requestId,
+    correlationId: requestId,
+    causationId: commandId,
+    commandId,
+    commandType,
+    requestHash,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(comment === undefined ? {} : { comment }),
+  };
+}
+
+function sealed(event: DomainEvent, stream: string, seal: Seal): DomainEvent {
+  const { type } = event;
+  let result: Readonly<Record<string, unknown>> = event;
+  for (const path of sealedFields[type] ?? []) {
+    const secret = result[path] as Secret | undefined;
+    if (secret && 'clear' in secret) result = { ...result, [path]: seal(secret.clear, { stream, type, path }) };
+  }
+  return result as DomainEvent;
+}

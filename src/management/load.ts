@@ -1,0 +1,81 @@
+/** The state of one aggregate from its stream: read back to the last event that holds the whole state, then folded. */
+import { type ApiState, api, existingApi } from '../../domain/api/api.ts';
+import { type CertificateState, certificate } from '../../domain/certificate.ts';
+import { type Decider, fold } from '../../domain/decider.ts';
+import type { Recorded } from '../../domain/event.ts';
+import type { EventStore, Expected, Position } from '../../domain/event-store.ts';
+import { type DomainEvent, decodeEvent } from '../../domain/events.ts';
+import { type ApiId, apiStream, type CertId, certStream, type OrgId } from '../../domain/ids.ts';
+import { type ReservationState, reservation } from '../../domain/reservation.ts';
+
+export type Loaded<State> = {
+  readonly state: State;
+  /** Revision of the stream's last event that was read; undefined when it has none. */
+  readonly head: bigint | undefined;
+  readonly position?: Position;
+};
+
+export const expectedOf = ({ head }: { readonly head: bigint | undefined }): Expected => head ?? 'noStream';
+
+const pageEvents = 16;
+
+type Source<Event> = {
+  readonly stream: string;
+  readonly isWhole: (event: Event) => boolean;
+  /** The state as of this revision instead of now. */
+  readonly to?: bigint;
+};
+
+async function load<Command, Event extends { readonly type: string }, State>(
+  store: EventStore,
+  decider: Decider<Command, Event, State>,
+  { stream, isWhole, to }: Source<Event>,
+): Promise<Loaded<State>> {
+  const newestFirst: Recorded<DomainEvent>[] = [];
+  let before = to;
+  for (;;) {
+    const range = before === undefined ? {} : { to: before };
+    const page = await store.readStream(stream, { ...range, back: true, limit: pageEvents });
+    for (const stored of page) {
+      const recorded = decodeEvent(stored);
+      newestFirst.push(recorded);
+      if (isWhole(recorded.event as unknown as Event)) return folded(decider, newestFirst);
+    }
+    const oldest = page.at(-1)?.revision;
+    if (oldest === undefined || oldest === 0n) return folded(decider, newestFirst);
+    before = oldest - 1n;
+  }
+}
+
+function folded<Command, Event, State>(
+  decider: Decider<Command, Event, State>,
+  newestFirst: readonly Recorded<DomainEvent>[],
+): Loaded<State> {
+  const events = newestFirst.toReversed().map(({ event }) => event as unknown as Event);
+  const newest = newestFirst[0];
+  const state = fold(decider, events);
+  return newest ? { state, head: newest.revision, position: newest.position } : { state, head: undefined };
+}
+
+/** Events that leave an API as it was but for the document of an earlier one. */
+const apiFlags: readonly string[] = ['ApiActivated', 'ApiDeactivated', 'ApiInternalChanged'];
+
+export const loadApi = (store: EventStore, apiId: ApiId, to?: bigint): Promise<Loaded<ApiState>> =>
+  load(store, api, {
+    stream: apiStream(apiId),
+    isWhole: ({ type }) => !apiFlags.includes(type),
+    ...(to === undefined ? {} : { to }),
+  });
+
+/** The API as it is, of the caller's organisation; throws `api_unknown`. */
+export async function loadExistingApi(store: EventStore, orgId: OrgId, apiId: ApiId) {
+  const { state, ...place } = await loadApi(store, apiId);
+  return { ...place, state: existingApi(state, orgId) };
+}
+
+/** An import that follows another one leaves the key out, so only the end of a certificate says all. */
+export const loadCertificate = (store: EventStore, certId: CertId): Promise<Loaded<CertificateState>> =>
+  load(store, certificate, { stream: certStream(certId), isWhole: ({ type }) => type === 'CertificateDeleted' });
+
+export const loadReservation = (store: EventStore, stream: string): Promise<Loaded<ReservationState>> =>
+  load(store, reservation, { stream, isWhole: () => true });

@@ -1,0 +1,161 @@
+/** Schemas of the API's own document, by name. */
+import type { JsonObject } from '../../domain/event.ts';
+
+const text = { type: 'string' };
+const flag = { type: 'boolean' };
+const count = { type: 'integer' };
+const texts = { type: 'array', items: text };
+const maybe = { type: ['string', 'null'] };
+
+const closed = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject => ({
+  type: 'object',
+  required,
+  properties,
+});
+
+const listOf = (name: string, schema: string, further: JsonObject = {}): JsonObject =>
+  closed({ [name]: { type: 'array', items: { $ref: `#/components/schemas/${schema}` } }, next: maybe, ...further });
+
+const warning = closed({ pointer: text, code: text, text });
+const actor = closed({ type: text, id: text });
+
+export const schemas: JsonObject = {
+  ApiDocument: {
+    type: 'object',
+    description: 'An OpenAPI 3.0 or 3.1 document with `x-svc-api-gateway` and, for streams, `x-svc-streaming`.',
+    required: ['openapi', 'info', 'paths'],
+    properties: {
+      openapi: text,
+      info: { type: 'object' },
+      paths: { type: 'object' },
+      'x-svc-api-gateway': { type: 'object' },
+      'x-svc-streaming': { type: ['object', 'null'] },
+    },
+  },
+  Answer: {
+    type: 'object',
+    required: ['Message', 'Meta', 'Status'],
+    properties: {
+      ID: text,
+      Message: text,
+      Meta: { type: ['object', 'string', 'null'] },
+      Status: { type: 'string', enum: ['OK', 'Error'] },
+    },
+  },
+  Problem: {
+    type: 'object',
+    description: 'RFC 9457',
+    required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'errors'],
+    properties: {
+      type: text,
+      title: text,
+      status: count,
+      detail: text,
+      instance: text,
+      code: text,
+      errors: { type: 'array', items: closed({ pointer: text, code: text, message: text }) },
+      diff: { type: 'array', items: { type: 'object' } },
+      traceparent: text,
+    },
+  },
+  Rollback: closed({ revision: { type: 'integer', minimum: 0 }, comment: text }, ['revision']),
+  ApiEntry: closed({
+    id: text,
+    name: text,
+    kind: text,
+    listenPath: text,
+    domain: maybe,
+    active: flag,
+    internal: flag,
+    baseId: maybe,
+    revision: count,
+    position: text,
+    updatedAt: text,
+    updatedBy: text,
+    warnings: { type: 'array', items: warning },
+  }),
+  ApiList: listOf('apis', 'ApiEntry', { total: count }),
+  RevisionEntry: closed({
+    revision: count,
+    position: text,
+    at: text,
+    type: text,
+    actor,
+    comment: text,
+    requestId: text,
+    summary: texts,
+    docSha256: text,
+    active: flag,
+    internal: flag,
+  }),
+  RevisionList: listOf('revisions', 'RevisionEntry'),
+  Revision: closed({
+    revision: count,
+    position: text,
+    at: text,
+    type: text,
+    actor,
+    comment: text,
+    requestId: text,
+    commandId: text,
+    diff: { type: 'array', items: { type: 'object' } },
+    diffOmitted: flag,
+    warnings: { type: 'array', items: warning },
+    pruned: texts,
+    intent: { type: ['object', 'null'] },
+    document: { type: ['object', 'null'] },
+  }),
+  AuditEntry: closed({
+    position: text,
+    at: text,
+    type: text,
+    aggregate: closed({ kind: text, id: text, name: text }),
+    revision: count,
+    actor,
+    authMethod: text,
+    comment: text,
+    requestId: text,
+    commandId: text,
+    summary: texts,
+    hash: text,
+  }),
+  AuditList: listOf('events', 'AuditEntry'),
+  Certificate: closed(
+    {
+      id: text,
+      dns_names: texts,
+      has_private: flag,
+      is_ca: flag,
+      issuer_cn: text,
+      subject_cn: text,
+      not_before: text,
+      not_after: text,
+    },
+    ['id', 'has_private', 'not_before', 'not_after'],
+  ),
+  CertificateList: closed({
+    cert_basics: { type: 'array', items: { $ref: '#/components/schemas/Certificate' } },
+    pages: count,
+  }),
+  CertificateAnswer: closed(
+    {
+      id: text,
+      message: text,
+      status: text,
+      results: { type: 'array', items: closed({ id: text, message: text, status: text }) },
+    },
+    ['id', 'message', 'status'],
+  ),
+  GatewayList: closed({
+    gateways: {
+      type: 'array',
+      items: closed({
+        node: text,
+        lastSeen: text,
+        position: text,
+        revision: text,
+        rejected: { type: 'array', items: { type: 'object' } },
+      }),
+    },
+  }),
+};

@@ -1,0 +1,72 @@
+/** Parameters that several routes share, as the API's own document shows them. */
+import type { JsonObject } from '../../domain/event.ts';
+import type { Parameter } from './route.ts';
+
+const text: JsonObject = { type: 'string' };
+const flag: JsonObject = { type: 'string', enum: ['true', 'false', '1', '0'] };
+
+const query = (name: string, description: string, schema: JsonObject = text): Parameter => ({
+  name,
+  in: 'query',
+  description,
+  schema,
+});
+
+const header = (name: string, description: string, schema: JsonObject = text): Parameter => ({
+  name,
+  in: 'header',
+  description,
+  schema,
+});
+
+export const queryParameter = query;
+
+export const dryRun = query('dryRun', 'Everything but the append; `Meta` shows what would happen.', flag);
+export const strict = query('strict', 'Unknown keys are errors.', flag);
+export const at = query('at', 'The state at this time (RFC 3339) or position.');
+export const minRevision = query('minRevision', 'Waits up to 2 s until reads show this revision, then 503.', {
+  type: 'string',
+  pattern: '^\\d{1,20}(-\\d{1,20})?$',
+});
+export const limit = query('limit', 'Entries of one answer.', {
+  type: 'integer',
+  minimum: 1,
+  maximum: 500,
+  default: 50,
+});
+export const after = query('after', 'Goes on after this entry: `next` of the answer before.');
+
+export const ifMatch = header('If-Match', 'Answers 412 unless it is the current ETag.');
+export const ifNoneMatch = header('If-None-Match', 'Read: 304 when unchanged. Create with `*`: 412 when it exists.');
+export const idempotencyKey = header('Idempotency-Key', 'A repeat with the same key gets the stored answer.', {
+  type: 'string',
+  minLength: 1,
+  maxLength: 255,
+});
+export const comment = header('x-svc-comment', 'Change message, kept in the event.', {
+  type: 'string',
+  maxLength: 4096,
+});
+export const prefer = header('Prefer', '`return=representation`: `Meta` shows the result.');
+
+/** Of every write. */
+export const writeParameters: readonly Parameter[] = [idempotencyKey, comment, dryRun];
+
+/** Of every write of a definition. */
+export const definitionParameters: readonly Parameter[] = [...writeParameters, ifMatch, strict, prefer];
+
+const booleanText: JsonObject = {
+  type: 'string',
+  enum: ['1', 't', 'T', 'TRUE', 'true', 'True', '0', 'f', 'F', 'FALSE', 'false', 'False'],
+};
+
+/** Settings of a PATCH (management design 4.1). */
+export const settingParameters = (kind: 'streams' | 'oas'): readonly Parameter[] => [
+  query('listenPath', 'Sets `server.listenPath.value`.'),
+  query('customDomain', 'Sets `server.customDomain.name`.'),
+  query('allowList', 'Allows only the operations of the document, or lifts that.', booleanText),
+  query('validateRequest', 'Switches request validation of operations with a JSON body or parameters.', booleanText),
+  query('mockResponse', 'Switches mock responses of operations with examples.', booleanText),
+  query('authentication', 'Switches authentication by the security of the document.', booleanText),
+  ...(kind === 'oas' ? [query('upstreamURL', 'Sets `upstream.url`.')] : []),
+];

@@ -1,0 +1,47 @@
+/** One API as a read shows it: from the catalogue, or with `at=` from its history. */
+import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
+import { apiUnknown } from '../../domain/errors.ts';
+import { type Position, shortPosition } from '../../domain/event-store.ts';
+import type { ApiId } from '../../domain/ids.ts';
+import { getApi } from '../../projections/api-catalog.ts';
+import type { Call } from './call.ts';
+import { awaitRevision, etagOf, isNotModified } from './conditional.ts';
+import type { Reply } from './responses.ts';
+import type { Services } from './route.ts';
+import { apiAt, resolveAt } from './time-travel.ts';
+
+export type ShownApi = {
+  readonly kind: ApiKind;
+  readonly document: ApiDocument;
+  readonly revision: bigint | number;
+  /** At which the answer was made. */
+  readonly position: Position;
+};
+
+/** Throws 404 when the API does not exist, or did not then. */
+export async function readApi(
+  { query, caller }: Call,
+  { store, models, projector, now }: Services,
+  apiId: ApiId,
+): Promise<ShownApi> {
+  const time = query.get('at');
+  if (time !== null) {
+    const position = await resolveAt(store, time, now().getTime());
+    const past = await apiAt(store, caller.orgId, apiId, position);
+    if (!past) throw apiUnknown();
+    return { ...past, position };
+  }
+  await awaitRevision(query, ['apis'], projector.waitFor);
+  const api = getApi(models, caller.orgId, apiId);
+  if (!api) throw apiUnknown();
+  return { ...api, position: models.checkpoint('apis')?.position ?? api.position };
+}
+
+/** The document with its ETag; 304 when the client has it. */
+export function replyWithApi(call: Call, { store }: Services, { document, revision, position }: ShownApi): Reply {
+  const etag = etagOf(revision, store.identity.era);
+  const headers = { ETag: etag, 'x-svc-revision': shortPosition(position) };
+  return isNotModified(call.header('if-none-match'), etag)
+    ? { status: 304, headers }
+    : { status: 200, headers, body: document };
+}

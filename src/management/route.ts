@@ -1,0 +1,72 @@
+/** A row of the route table: what a route takes, answers and does; the API's own document is made from the same rows. */
+import type { Json, JsonObject } from '../../domain/event.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import type { Projector } from '../../projections/projector.ts';
+import type { ReadModelStore } from '../../projections/read-model-store.ts';
+import type { ApiCommands } from './api-commands.ts';
+import type { BodyRule } from './bodies.ts';
+import type { Call } from './call.ts';
+import type { ErrorCode } from './errors.ts';
+import type { ReceivedReport } from './feed.ts';
+import type { Commands } from './handle-command.ts';
+import type { ErrorForm, Reply } from './responses.ts';
+import type { Scope } from './scopes.ts';
+
+/** What handlers work with. */
+export type Services = {
+  readonly store: EventStore;
+  readonly models: ReadModelStore;
+  readonly projector: Pick<Projector, 'waitFor' | 'status'>;
+  readonly commands: Commands;
+  readonly apiCommands: ApiCommands;
+  /** What gateways reported last. */
+  readonly feedReports: () => readonly ReceivedReport[];
+  /** Entries on one page of the certificate list. */
+  readonly pageSize: number;
+  readonly now: () => Date;
+  readonly newId: () => string;
+  /** The OpenAPI document of the whole table. */
+  readonly document: () => JsonObject;
+};
+
+export type Parameter = {
+  readonly name: string;
+  readonly in: 'query' | 'header';
+  readonly description: string;
+  readonly schema: JsonObject;
+};
+
+export type RouteBody = BodyRule & {
+  readonly description: string;
+  /** Name of a component schema; absent for bytes. */
+  readonly schema?: string;
+  readonly example: Json;
+};
+
+export type RouteAnswer = {
+  readonly description: string;
+  readonly type?: string;
+  readonly schema?: JsonObject;
+  readonly example?: Json;
+};
+
+export type Route = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** OpenAPI form: `/api/apis/{apiId}`. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tag: string;
+  /** Absent: open to everyone. */
+  readonly scope?: Scope;
+  /** How it answers errors to clients that ask for nothing special. */
+  readonly form: ErrorForm;
+  readonly parameters: readonly Parameter[];
+  readonly body?: RouteBody;
+  /** The size of a definition follows `management.body_limit`. */
+  readonly isDefinition?: true;
+  readonly answer: RouteAnswer;
+  /** Codes beside those that every route may answer. */
+  readonly errors: readonly ErrorCode[];
+  readonly handle: (call: Call, services: Services) => Promise<Reply> | Reply;
+};

@@ -1,0 +1,19 @@
+/** The table of all routes; where two fit, the first one counts. */
+import type { Route } from './route.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { catalogueRoutes } from './routes/catalogue.ts';
+import { certificateRoutes } from './routes/certificates.ts';
+import { definitionRoutes } from './routes/definitions.ts';
+import { gatewayRoutes } from './routes/gateways.ts';
+import { metaRoutes } from './routes/meta.ts';
+import { revisionRoutes } from './routes/revisions.ts';
+
+export const routes: readonly Route[] = [
+  ...definitionRoutes,
+  ...catalogueRoutes,
+  ...revisionRoutes,
+  ...certificateRoutes,
+  ...auditRoutes,
+  ...gatewayRoutes,
+  ...metaRoutes,
+];

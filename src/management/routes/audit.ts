@@ -1,0 +1,53 @@
+/** The audit: every change of state, newest first, with who, when and why. */
+import { listAudit } from '../../../projections/history.ts';
+import { type Call, cursorParameter, numberParameter, textParameters } from '../call.ts';
+import { awaitRevision } from '../conditional.ts';
+import { pageReply } from '../paging.ts';
+import * as parameter from '../parameters.ts';
+import type { Reply } from '../responses.ts';
+import type { Route, Services } from '../route.ts';
+import { resolveRange } from '../time-travel.ts';
+
+async function list(call: Call, { store, models, projector }: Services): Promise<Reply> {
+  const after = cursorParameter(call, 'after');
+  const { from, to, ...filters } = textParameters(call, ['actor', 'aggregate', 'type', 'requestId', 'from', 'to']);
+  const limit = numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 });
+  await awaitRevision(call.query, ['history'], projector.waitFor);
+  const range = await resolveRange(store, { from, to });
+  // Nothing stands before the first event.
+  if (range.to === '') return { status: 200, body: { events: [], next: null } };
+  const query = { ...filters, ...range, ...(after === undefined ? {} : { after }), limit };
+  return pageReply(call, listAudit(models, call.caller.orgId, query));
+}
+
+const { queryParameter } = parameter;
+
+export const auditRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/api/audit',
+    operationId: 'listAudit',
+    summary: 'Every change of state, newest first',
+    tag: 'history',
+    scope: 'audit:read',
+    form: 'problem',
+    parameters: [
+      queryParameter('actor', 'Id of the actor.'),
+      queryParameter('aggregate', 'A kind (`api`) or one thing (`api-orders`).'),
+      queryParameter('type', 'Type of event.'),
+      queryParameter('requestId', 'Changes of one request.'),
+      queryParameter('from', 'From this time (RFC 3339) or position on.'),
+      queryParameter('to', 'Up to this time (RFC 3339) or position.'),
+      parameter.limit,
+      parameter.after,
+      parameter.minRevision,
+    ],
+    answer: {
+      description: 'One page of events',
+      schema: { $ref: '#/components/schemas/AuditList' },
+      example: { events: [], next: null },
+    },
+    errors: ['at_invalid', 'revision_not_reached'],
+    handle: list,
+  },
+];

@@ -1,0 +1,113 @@
+/** All APIs of an organisation: the list, and one API in its own kind. */
+import { toApiId } from '../../../domain/ids.ts';
+import { listApis } from '../../../projections/api-catalog.ts';
+import {
+  booleanParameter,
+  type Call,
+  commandContext,
+  numberParameter,
+  textParameters,
+  wordParameter,
+} from '../call.ts';
+import { apiWriteOptions } from '../command-options.ts';
+import { awaitRevision } from '../conditional.ts';
+import { pageReply } from '../paging.ts';
+import * as parameter from '../parameters.ts';
+import { readApi, replyWithApi } from '../read-api.ts';
+import type { Reply } from '../responses.ts';
+import type { Route, Services } from '../route.ts';
+
+const sorts = ['name', '-name', 'created', '-created', 'updated', '-updated'] as const;
+const kinds = ['streams', 'oas', 'classic'] as const;
+
+async function list(call: Call, { models, projector }: Services): Promise<Reply> {
+  const kind = wordParameter(call, 'kind', kinds);
+  const sort = wordParameter(call, 'sort', sorts);
+  const flags = (['active', 'internal'] as const).filter((name) => call.query.has(name));
+  const query = {
+    ...textParameters(call, ['q', 'after']),
+    ...(kind === undefined ? {} : { kind }),
+    ...(sort === undefined ? {} : { sort }),
+    ...Object.fromEntries(flags.map((name) => [name, booleanParameter(call, name)])),
+    limit: numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 }),
+  };
+  await awaitRevision(call.query, ['apis'], projector.waitFor);
+  return pageReply(call, listApis(models, call.caller.orgId, query));
+}
+
+async function read(call: Call, services: Services): Promise<Reply> {
+  const found = await readApi(call, services, toApiId(call.params['apiId'] ?? ''));
+  const reply = replyWithApi(call, services, found);
+  return { ...reply, headers: { ...reply.headers, 'x-svc-api-kind': found.kind } };
+}
+
+const remove = (call: Call, { commands, apiCommands }: Services): Promise<Reply> =>
+  commands.run(
+    commandContext(call),
+    apiCommands({ type: 'DeleteApi', apiId: toApiId(call.params['apiId'] ?? '') }, apiWriteOptions(call)),
+  );
+
+const { queryParameter } = parameter;
+
+export const catalogueRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/api/apis',
+    operationId: 'listApis',
+    summary: 'The catalogue of APIs of every kind',
+    tag: 'apis',
+    scope: 'apis:read',
+    form: 'documented',
+    parameters: [
+      queryParameter('q', 'Part of the name, id or path.'),
+      queryParameter('kind', 'APIs of this kind only.', { type: 'string', enum: [...kinds] }),
+      queryParameter('active', 'Active or inactive APIs only.', { type: 'boolean' }),
+      queryParameter('internal', 'Internal or external APIs only.', { type: 'boolean' }),
+      queryParameter('sort', 'Order; a minus turns it round.', {
+        type: 'string',
+        enum: [...sorts],
+        default: '-created',
+      }),
+      parameter.limit,
+      parameter.after,
+      parameter.minRevision,
+    ],
+    answer: {
+      description: 'One page of the catalogue',
+      schema: { $ref: '#/components/schemas/ApiList' },
+      example: { apis: [], next: null, total: 0 },
+    },
+    errors: ['revision_not_reached'],
+    handle: list,
+  },
+  {
+    method: 'GET',
+    path: '/api/apis/{apiId}',
+    operationId: 'getApi',
+    summary: 'The document of an API of any kind, now or at a time; the kind is in x-svc-api-kind',
+    tag: 'apis',
+    scope: 'apis:read',
+    form: 'documented',
+    parameters: [parameter.at, parameter.minRevision, parameter.ifNoneMatch],
+    answer: { description: 'The document', schema: { $ref: '#/components/schemas/ApiDocument' } },
+    errors: ['api_unknown', 'at_invalid', 'id_invalid', 'revision_not_reached'],
+    handle: read,
+  },
+  {
+    method: 'DELETE',
+    path: '/api/apis/{apiId}',
+    operationId: 'deleteApi',
+    summary: 'Deletes an API of any kind; its paths become free at once',
+    tag: 'apis',
+    scope: 'apis:write',
+    form: 'documented',
+    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    answer: {
+      description: 'API deleted.',
+      schema: { $ref: '#/components/schemas/Answer' },
+      example: { Message: 'API deleted.', Meta: null, Status: 'OK' },
+    },
+    errors: ['api_unknown', 'precondition_failed', 'id_invalid'],
+    handle: remove,
+  },
+];

@@ -1,0 +1,176 @@
+/** Certificates: upload, list, one of them, deletion. */
+import { certificateUnknown } from '../../../domain/errors.ts';
+import type { Json } from '../../../domain/event.ts';
+import {
+  certificateFilters,
+  getCertificate,
+  listCertificates,
+  ownCertId,
+} from '../../../projections/certificate-list.ts';
+import { readUploadBody } from '../bodies.ts';
+import { type Call, commandContext, numberParameter, wordParameter } from '../call.ts';
+import { deleteCertificate, importCertificates } from '../certificate-commands.ts';
+import { readUpload } from '../certificate-upload.ts';
+import { awaitRevision } from '../conditional.ts';
+import { Rejection } from '../errors.ts';
+import * as parameter from '../parameters.ts';
+import type { Reply } from '../responses.ts';
+import type { Route, Services } from '../route.ts';
+
+/** Beyond any list; keeps offsets whole numbers. */
+const maxPage = 1e9;
+
+async function upload(call: Call, { store, commands, now }: Services): Promise<Reply> {
+  const { bytes, fields } = await readUploadBody(call.body, call.header('content-type'));
+  const passphrase = fields['passphrase'] ?? call.header('x-svc-passphrase');
+  const name = fields['name'] ?? call.query.get('name') ?? undefined;
+  const { items, warnings } = readUpload(bytes, { now: now(), ...(passphrase === undefined ? {} : { passphrase }) });
+  const request = { orgId: call.caller.orgId, items, ...(name === undefined ? {} : { name }) };
+  return commands.run(commandContext(call), importCertificates(store, request, warnings.length));
+}
+
+async function list(call: Call, { models, projector, pageSize, now }: Services): Promise<Reply> {
+  try {
+    const mode = wordParameter(call, 'mode', ['detailed']);
+    const filter = wordParameter(call, 'filter', certificateFilters);
+    const query = {
+      page: numberParameter(call, 'p', { min: -maxPage, max: maxPage, absent: 1 }),
+      pageSize: numberParameter(call, 'page_size', { min: 1, max: 500, absent: pageSize }),
+      ...(mode === undefined ? {} : { mode }),
+      ...(filter === undefined ? {} : { filter }),
+    };
+    await awaitRevision(call.query, ['certs'], projector.waitFor);
+    return {
+      status: 200,
+      body: listCertificates(models, call.caller.orgId, query, now().getTime()) as unknown as Json,
+    };
+  } catch (error) {
+    if (!(error instanceof Rejection && error.code === 'query_invalid')) throw error;
+    throw new Rejection(error.code, `Could not retrieve certs. ${error.message}`, { problems: error.problems });
+  }
+}
+
+async function read(call: Call, { models, projector, now }: Services): Promise<Reply> {
+  const { orgId } = call.caller;
+  await awaitRevision(call.query, ['certs'], projector.waitFor);
+  const body = getCertificate(models, orgId, call.params['certId'] ?? '', now().getTime());
+  if (!body) throw certificateUnknown();
+  return { status: 200, body: body as unknown as Json };
+}
+
+const remove = (call: Call, { store, commands }: Services): Promise<Reply> => {
+  const { orgId } = call.caller;
+  const certId = ownCertId(orgId, call.params['certId'] ?? '');
+  const ifMatch = call.header('if-match');
+  return commands.run(commandContext(call), deleteCertificate(store, { orgId, certId, ifMatch }));
+};
+
+const { queryParameter } = parameter;
+const exampleId = `68ff52c1a3a94f0d92c1b7aa${'0f'.repeat(32)}`;
+const added = { id: exampleId, message: 'Certificate added.', status: 'ok' };
+const basics = {
+  id: exampleId,
+  dns_names: ['orders.example'],
+  has_private: true,
+  is_ca: false,
+  issuer_cn: 'Example CA',
+  subject_cn: 'orders.example',
+  not_before: '2026-01-01T00:00:00Z',
+  not_after: '2027-01-01T00:00:00Z',
+};
+
+const uploadRoute: Route = {
+  method: 'POST',
+  path: '/api/certs',
+  operationId: 'addCertificate',
+  summary: 'Adds the certificates of a PEM upload, each with its chain and, when it is there, its private key',
+  tag: 'certs',
+  scope: 'certs:write',
+  form: 'documented',
+  parameters: [
+    queryParameter('name', 'A name for lists.'),
+    { name: 'x-svc-passphrase', in: 'header', description: 'Of an encrypted key.', schema: { type: 'string' } },
+    ...parameter.writeParameters,
+  ],
+  body: {
+    types: [
+      'application/x-pem-file',
+      'application/octet-stream',
+      'text/plain',
+      'application/x-pkcs12',
+      'multipart/form-data',
+    ],
+    maxBytes: 1024 * 1024,
+    description: 'PEM, or one multipart part `file`; what it is is decided by content',
+    example: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+  },
+  answer: {
+    description: 'What was added; `results` when the upload held several',
+    schema: { $ref: '#/components/schemas/CertificateAnswer' },
+    example: added,
+  },
+  errors: ['certificate_invalid', 'body_malformed'],
+  handle: upload,
+};
+
+const listRoute: Route = {
+  method: 'GET',
+  path: '/api/certs',
+  operationId: 'listCertificates',
+  summary: 'Certificates, oldest first',
+  tag: 'certs',
+  scope: 'certs:read',
+  form: 'documented',
+  parameters: [
+    queryParameter('p', 'Page from 1; 0 or below: everything.', { type: 'integer', default: 1 }),
+    queryParameter('mode', '`detailed` adds members.', { type: 'string', enum: ['detailed'] }),
+    queryParameter('filter', 'By private key; only with `mode=detailed`.', {
+      type: 'string',
+      enum: [...certificateFilters],
+    }),
+    queryParameter('page_size', 'Entries on a page.', { type: 'integer', minimum: 1, maximum: 500, default: 10 }),
+    parameter.minRevision,
+  ],
+  answer: {
+    description: 'One page',
+    schema: { $ref: '#/components/schemas/CertificateList' },
+    example: { cert_basics: [basics], pages: 1 },
+  },
+  errors: ['revision_not_reached'],
+  handle: list,
+};
+
+export const certificateRoutes: readonly Route[] = [
+  uploadRoute,
+  listRoute,
+  {
+    method: 'GET',
+    path: '/api/certs/{certId}',
+    operationId: 'getCertificate',
+    summary: 'One certificate by its id or fingerprint, public parts only',
+    tag: 'certs',
+    scope: 'certs:read',
+    form: 'documented',
+    parameters: [parameter.minRevision],
+    answer: { description: 'The certificate', schema: { $ref: '#/components/schemas/Certificate' }, example: basics },
+    errors: ['certificate_unknown', 'certificate_foreign', 'revision_not_reached'],
+    handle: read,
+  },
+  {
+    method: 'DELETE',
+    path: '/api/certs/{certId}',
+    operationId: 'deleteCertificate',
+    summary: 'Deletes a certificate',
+    tag: 'certs',
+    scope: 'certs:write',
+    form: 'documented',
+    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    answer: {
+      description: 'Certificate deleted.',
+      schema: { $ref: '#/components/schemas/CertificateAnswer' },
+      example: { ...added, message: 'Certificate deleted.' },
+    },
+    errors: ['certificate_unknown', 'certificate_foreign', 'precondition_failed'],
+    handle: remove,
+  },
+];

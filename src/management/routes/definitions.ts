@@ -1,0 +1,205 @@
+/** Definitions of streams and OAS APIs: create, read, replace, patch, delete; one set of handlers for both kinds. */
+
+import { routeOf } from '../../../domain/api/api.ts';
+import { gatewayExtension } from '../../../domain/api/definition.ts';
+import { parseSettings } from '../../../domain/api/import-settings.ts';
+import { invalidId, kindMismatch, type Warning } from '../../../domain/errors.ts';
+import type { Json, JsonObject } from '../../../domain/event.ts';
+import { type ApiId, toApiId } from '../../../domain/ids.ts';
+import { at } from '../../../domain/json.ts';
+import { readJsonObject } from '../bodies.ts';
+import { type Call, commandContext } from '../call.ts';
+import { apiWriteOptions } from '../command-options.ts';
+import { sha256Hex } from '../derived-fields.ts';
+import { Rejection } from '../errors.ts';
+import * as parameter from '../parameters.ts';
+import { readApi, replyWithApi } from '../read-api.ts';
+import type { Reply } from '../responses.ts';
+import type { Route, RouteBody, Services } from '../route.ts';
+
+type Kind = 'streams' | 'oas';
+
+const vendorType = 'application/vnd.svc.streams.oas';
+
+/** What a write may carry beside settings. */
+const writeQuery = ['dryRun', 'strict', 'minRevision'];
+
+async function create(kind: Kind, call: Call, { commands, apiCommands, newId }: Services): Promise<Reply> {
+  const body = readJsonObject(call.body);
+  const apiId = idInBody(body) ?? toApiId(newId().replaceAll('-', ''));
+  // 24 hex digits, the form of storage ids of the family.
+  const dbId = newId().replaceAll('-', '').slice(-24);
+  const change = { type: 'CreateApi', kind, apiId, dbId, body, remarks: ignoredSettings(call) } as const;
+  return commands.run(commandContext(call), apiCommands(change, apiWriteOptions(call)));
+}
+
+function idInBody(body: JsonObject): ApiId | undefined {
+  const id = at(body, gatewayExtension, 'info', 'id');
+  if (id === undefined || id === '') return undefined;
+  if (typeof id !== 'string') throw invalidId();
+  return toApiId(id);
+}
+
+async function replace(kind: Kind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
+  const body = readJsonObject(call.body);
+  const apiId = toApiId(call.params['apiId'] ?? '');
+  const change = { type: 'ReplaceApi', kind, apiId, body, remarks: ignoredSettings(call) } as const;
+  return commands.run(commandContext(call), apiCommands(change, apiWriteOptions(call)));
+}
+
+/** Settings belong to PATCH; elsewhere they are named instead of silently having no effect. */
+const ignoredSettings = ({ query }: Call): readonly Warning[] =>
+  [...query.keys()]
+    .filter((name) => !writeQuery.includes(name))
+    .map((name) => ({
+      pointer: `/query/${name}`,
+      code: 'parameter_ignored',
+      text: `parameter "${name}" has no effect here`,
+    }));
+
+async function patch(kind: Kind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
+  const body = readJsonObject(call.body);
+  const apiId = toApiId(call.params['apiId'] ?? '');
+  const { settings, given, warnings } = parseSettings(call.query, kind);
+  const bodySha256 = sha256Hex(call.body);
+  const change = { type: 'PatchApi', kind, apiId, body, settings, given, bodySha256, remarks: warnings } as const;
+  return commands.run(commandContext(call), apiCommands(change, apiWriteOptions(call)));
+}
+
+async function remove(kind: Kind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
+  const apiId = toApiId(call.params['apiId'] ?? '');
+  return commands.run(commandContext(call), apiCommands({ type: 'DeleteApi', apiId, kind }, apiWriteOptions(call)));
+}
+
+async function read(kind: Kind, call: Call, services: Services): Promise<Reply> {
+  const found = await readApi(call, services, toApiId(call.params['apiId'] ?? ''));
+  if (found.kind !== kind) throw kindMismatch(call.params['apiId'] ?? '', found.kind, routeOf(found.kind));
+  const types = kind === 'streams' ? [vendorType, 'application/json'] : ['application/json'];
+  const type = call.accepts(types);
+  if (type === undefined) throw new Rejection('not_acceptable', `This answers ${types.join(' or ')}`);
+  return { ...replyWithApi(call, services, found), type };
+}
+
+const exampleDocument = (kind: Kind): JsonObject => ({
+  openapi: '3.0.3',
+  info: { title: 'Orders', version: '1.0.0' },
+  servers: [{ url: 'http://127.0.0.1:8090/' }],
+  paths: { '/orders': { get: { operationId: 'listOrders', responses: { 200: { description: 'orders' } } } } },
+  [gatewayExtension]: {
+    info: { id: `orders-${kind}`, name: 'Orders', state: { active: true, internal: false } },
+    server: { listenPath: { value: `/orders-${kind}/`, strip: true } },
+    upstream: { url: 'http://127.0.0.1:8090/' },
+  },
+});
+
+const definitionBody = (kind: Kind): RouteBody => ({
+  types: [kind === 'streams' ? vendorType : 'application/json'],
+  maxBytes: 4 * 1024 * 1024,
+  description: `An OpenAPI document with \`${gatewayExtension}\``,
+  schema: 'ApiDocument',
+  example: exampleDocument(kind),
+});
+
+const writeErrors = ['definition_invalid', 'definition_refused', 'body_malformed', 'body_unreadable'] as const;
+const changeErrors = [...writeErrors, 'api_unknown', 'kind_mismatch', 'route_taken', 'precondition_failed'] as const;
+
+const documentedAnswer = (description: string, example: Json) => ({
+  description,
+  schema: { $ref: '#/components/schemas/Answer' },
+  example,
+});
+
+const answerOf = (message: string) => documentedAnswer(message, { Message: message, Meta: null, Status: 'OK' });
+
+type Words = { readonly kind: Kind; readonly name: string; readonly label: string; readonly path: string };
+
+const wordsOf = (kind: Kind): Words => ({
+  kind,
+  name: kind === 'streams' ? 'StreamsApi' : 'OasApi',
+  label: kind === 'streams' ? 'a streams API' : 'an OAS API',
+  path: `/api/apis/${kind}`,
+});
+
+const written = { tag: 'apis', scope: 'apis:write', form: 'documented' } as const;
+
+const createRow = ({ kind, name, label, path }: Words): Route => ({
+  method: 'POST',
+  path,
+  operationId: `create${name}`,
+  summary: `Creates ${label}`,
+  ...written,
+  body: definitionBody(kind),
+  isDefinition: true,
+  parameters: [...parameter.definitionParameters, parameter.ifNoneMatch],
+  answer: documentedAnswer('API created', {
+    ID: `orders-${kind}`,
+    Message: 'API created',
+    Meta: '68ff52c1a3a94f0d92c1b7aa',
+    Status: 'OK',
+  }),
+  errors: [...writeErrors, 'extension_missing', 'api_exists', 'route_taken', 'id_invalid', 'precondition_failed'],
+  handle: (call, services) => create(kind, call, services),
+});
+
+const readRow = ({ kind, name, label, path }: Words): Route => ({
+  method: 'GET',
+  path: `${path}/{apiId}`,
+  operationId: `get${name}`,
+  summary: `The document of ${label}, now or at a time`,
+  tag: 'apis',
+  scope: 'apis:read',
+  form: 'documented',
+  parameters: [parameter.at, parameter.minRevision, parameter.ifNoneMatch],
+  answer: {
+    description: 'The document',
+    ...(kind === 'streams' ? { type: vendorType } : {}),
+    schema: { $ref: '#/components/schemas/ApiDocument' },
+    example: exampleDocument(kind),
+  },
+  errors: ['api_unknown', 'kind_mismatch', 'at_invalid', 'not_acceptable', 'id_invalid', 'revision_not_reached'],
+  handle: (call, services) => read(kind, call, services),
+});
+
+const replaceRow = ({ kind, name, label, path }: Words): Route => ({
+  method: 'PUT',
+  path: `${path}/{apiId}`,
+  operationId: `replace${name}`,
+  summary: `Replaces ${label} with the body`,
+  ...written,
+  body: definitionBody(kind),
+  isDefinition: true,
+  parameters: parameter.definitionParameters,
+  answer: answerOf('API updated.'),
+  errors: [...changeErrors, 'extension_missing', 'api_id_mismatch', 'id_invalid'],
+  handle: (call, services) => replace(kind, call, services),
+});
+
+const patchRow = ({ kind, name, label, path }: Words): Route => ({
+  method: 'PATCH',
+  path: `${path}/{apiId}`,
+  operationId: `patch${name}`,
+  summary: `Updates ${label}: query over body extension over stored extension`,
+  ...written,
+  body: definitionBody(kind),
+  isDefinition: true,
+  parameters: [...parameter.definitionParameters, ...parameter.settingParameters(kind)],
+  answer: answerOf('API updated'),
+  errors: [...changeErrors, 'api_id_mismatch', 'id_invalid'],
+  handle: (call, services) => patch(kind, call, services),
+});
+
+const deleteRow = ({ kind, name, label, path }: Words): Route => ({
+  method: 'DELETE',
+  path: `${path}/{apiId}`,
+  operationId: `delete${name}`,
+  summary: `Deletes ${label}; its paths become free at once`,
+  ...written,
+  parameters: [...parameter.writeParameters, parameter.ifMatch],
+  answer: answerOf('API deleted.'),
+  errors: ['api_unknown', 'kind_mismatch', 'precondition_failed', 'id_invalid'],
+  handle: (call, services) => remove(kind, call, services),
+});
+
+export const definitionRoutes: readonly Route[] = (['streams', 'oas'] as const)
+  .map(wordsOf)
+  .flatMap((words) => [createRow(words), readRow(words), replaceRow(words), patchRow(words), deleteRow(words)]);

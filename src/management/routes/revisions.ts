@@ -1,0 +1,146 @@
+/** The history of one API: its revisions, one of them with document and difference, and the way back to one. */
+import type { ApiEvent } from '../../../domain/api/api.ts';
+import { apiUnknown, bodyMalformed } from '../../../domain/errors.ts';
+import type { Json, JsonObject, Recorded } from '../../../domain/event.ts';
+import { shortPosition } from '../../../domain/event-store.ts';
+import { decodeEvent } from '../../../domain/events.ts';
+import { type ApiId, apiStream, toApiId } from '../../../domain/ids.ts';
+import { listRevisions } from '../../../projections/history.ts';
+import { readJsonObject } from '../bodies.ts';
+import { type Call, checkComment, commandContext, cursorParameter, numberParameter } from '../call.ts';
+import { apiWriteOptions } from '../command-options.ts';
+import { awaitRevision, etagOf } from '../conditional.ts';
+import { Rejection } from '../errors.ts';
+import { loadApi } from '../load.ts';
+import { pageReply } from '../paging.ts';
+import * as parameter from '../parameters.ts';
+import type { Reply } from '../responses.ts';
+import type { Route, Services } from '../route.ts';
+
+const apiIdOf = ({ params }: Call): ApiId => toApiId(params['apiId'] ?? '');
+
+async function list(call: Call, { models, projector }: Services): Promise<Reply> {
+  const apiId = apiIdOf(call);
+  const { orgId } = call.caller;
+  const limit = numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 });
+  const after = cursorParameter(call, 'after');
+  await awaitRevision(call.query, ['history'], projector.waitFor);
+  const page = listRevisions(models, orgId, apiId, { limit, ...(after === undefined ? {} : { after }) });
+  // A deleted API keeps its history; an id that never was has none.
+  if (page.revisions.length === 0 && after === undefined) throw apiUnknown();
+  return pageReply(call, page);
+}
+
+/** From the log itself, so that it is there even before the read model is. */
+async function show(call: Call, { store }: Services): Promise<Reply> {
+  const apiId = apiIdOf(call);
+  const revision = toRevision(call.params['revision'] ?? '');
+  const [stored] = await store.readStream(apiStream(apiId), { from: revision, to: revision, limit: 1 });
+  if (!stored) {
+    const exists = (await store.readStream(apiStream(apiId), { limit: 1 })).length > 0;
+    throw exists ? new Rejection('revision_unknown', `The API has no revision ${revision}`) : apiUnknown();
+  }
+  const recorded = decodeEvent(stored) as Recorded<ApiEvent>;
+  if (recorded.event.orgId !== call.caller.orgId) throw apiUnknown();
+  const { state } = await loadApi(store, apiId, revision);
+  const headers = { ETag: etagOf(revision, store.identity.era), 'x-svc-revision': shortPosition(recorded.position) };
+  return { status: 200, headers, body: { ...entryOf(recorded), document: state.exists ? state.document : null } };
+}
+
+function entryOf({ event, revision, position, at, meta }: Recorded<ApiEvent>): JsonObject {
+  const isWhole = 'document' in event;
+  return {
+    revision: Number(revision),
+    position: shortPosition(position),
+    at: at.toISOString(),
+    type: event.type,
+    actor: { type: meta['actorType'] ?? '', id: meta['actorId'] ?? '' },
+    comment: meta['comment'] ?? '',
+    requestId: meta['requestId'] ?? '',
+    commandId: meta['commandId'] ?? '',
+    diff: isWhole ? (event.diff ?? []) : [],
+    diffOmitted: isWhole && event.diffOmitted === true,
+    warnings: isWhole ? event.warnings.map((warning): Json => ({ ...warning })) : [],
+    pruned: isWhole ? event.prunedOperations : [],
+    intent: event.type === 'ApiDefinitionPatched' ? { ...event.intent } : null,
+    ...('docSha256' in event ? { docSha256: event.docSha256 } : {}),
+  };
+}
+
+function toRevision(text: string): bigint {
+  if (/^\d{1,18}$/.test(text)) return BigInt(text);
+  throw new Rejection('revision_unknown', 'A revision is a whole number from 0');
+}
+
+async function rollback(call: Call, { commands, apiCommands }: Services): Promise<Reply> {
+  const apiId = apiIdOf(call);
+  const { revision, comment } = readJsonObject(call.body);
+  if (typeof revision !== 'number' || !Number.isSafeInteger(revision) || revision < 0) {
+    throw bodyMalformed('revision must be a whole number from 0');
+  }
+  if (comment !== undefined && typeof comment !== 'string') throw bodyMalformed('comment must be a text');
+  const context = commandContext(call);
+  const reason = comment === undefined ? (context.comment ?? '') : checkComment(comment);
+  const change = { type: 'RollbackApi', apiId, toRevision: BigInt(revision), reason } as const;
+  const withReason = reason === '' ? context : { ...context, comment: reason };
+  return commands.run(withReason, apiCommands(change, apiWriteOptions(call)));
+}
+
+const rollbackRoute: Route = {
+  method: 'POST',
+  path: '/api/apis/{apiId}/rollback',
+  operationId: 'rollbackApi',
+  summary: 'Brings an API back to the state of a revision, as a new revision',
+  tag: 'history',
+  scope: 'apis:write',
+  form: 'documented',
+  parameters: [...parameter.writeParameters, parameter.ifMatch, parameter.prefer],
+  body: {
+    types: ['application/json'],
+    maxBytes: 256 * 1024,
+    description: 'The revision to go back to, and why',
+    schema: 'Rollback',
+    example: { revision: 0, comment: 'the new path broke orders' },
+  },
+  answer: {
+    description: 'The new revision and what it changed',
+    schema: { $ref: '#/components/schemas/Answer' },
+    example: { Message: 'API rolled back to revision 0', Meta: { revision: 2, diff: [] }, Status: 'OK' },
+  },
+  errors: ['api_unknown', 'revision_unknown', 'rollback_refused', 'route_taken', 'precondition_failed', 'id_invalid'],
+  handle: rollback,
+};
+
+export const revisionRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/api/apis/{apiId}/revisions',
+    operationId: 'listRevisions',
+    summary: 'Who changed an API, when, why and what, newest first',
+    tag: 'history',
+    scope: 'apis:read',
+    form: 'documented',
+    parameters: [parameter.limit, parameter.after, parameter.minRevision],
+    answer: {
+      description: 'One page of revisions',
+      schema: { $ref: '#/components/schemas/RevisionList' },
+      example: { revisions: [], next: null },
+    },
+    errors: ['api_unknown', 'id_invalid', 'revision_not_reached'],
+    handle: list,
+  },
+  {
+    method: 'GET',
+    path: '/api/apis/{apiId}/revisions/{revision}',
+    operationId: 'getRevision',
+    summary: 'One revision with its document, difference, warnings and intent',
+    tag: 'history',
+    scope: 'apis:read',
+    form: 'documented',
+    parameters: [],
+    answer: { description: 'The revision', schema: { $ref: '#/components/schemas/Revision' } },
+    errors: ['api_unknown', 'revision_unknown', 'id_invalid'],
+    handle: show,
+  },
+  rollbackRoute,
+];

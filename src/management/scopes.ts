@@ -1,0 +1,10 @@
+/** Scopes of tokens: what each route asks for, and when a token has it (management design 11.2). */
+
+/** Those that a route of this version asks for. */
+export type Scope = 'apis:read' | 'apis:write' | 'certs:read' | 'certs:write' | 'audit:read' | 'gateways:read';
+
+export type Scopes = 'all' | ReadonlySet<Scope>;
+
+/** `write` includes `read`. */
+export const hasScope = (scopes: Scopes, wanted: Scope): boolean =>
+  scopes === 'all' || scopes.has(wanted) || scopes.has(wanted.replace(':read', ':write') as Scope);

@@ -1,0 +1,127 @@
+/** Puts the management plane together and gives it a socket: what `compose` starts and stops. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { v7 } from 'uuid';
+import type { EventStore } from '../../domain/event-store.ts';
+import type { OrgId } from '../../domain/ids.ts';
+import { createCheckApi } from '../../gateway/check-api.ts';
+import type { Log } from '../../gateway/ports.ts';
+import type { Projector } from '../../projections/projector.ts';
+import type { ReadModelStore } from '../../projections/read-model-store.ts';
+import { createApiCommands } from './api-commands.ts';
+import { createApp } from './app.ts';
+import { createAuthenticate, tokenSha256 } from './authenticate.ts';
+import type { ReceivedReport } from './feed.ts';
+import { createCommands, type Seal } from './handle-command.ts';
+import { createDocument } from './openapi.ts';
+import type { Services } from './route.ts';
+import { routes } from './routes.ts';
+import { createValidateOpenApi } from './validate.ts';
+
+export type ManagementSettings = {
+  /** `host:port`; port 0 takes a free one. */
+  readonly listen: string;
+  /** Largest body of a definition, bytes. */
+  readonly bodyLimit: number;
+  /** Entries on one page of the certificate list. */
+  readonly pageSize: number;
+  /** Requests a second and at once, per token. */
+  readonly rateLimit: { readonly rate: number; readonly burst: number };
+};
+
+export type ManagementOptions = {
+  readonly store: EventStore;
+  readonly models: ReadModelStore;
+  readonly projector: Pick<Projector, 'waitFor' | 'status'>;
+  readonly seal: Seal;
+  readonly settings: ManagementSettings;
+  /** The first admin token; it may do everything in the organisation. */
+  readonly bootstrapToken: string;
+  readonly orgId: OrgId;
+  readonly feedReports: () => readonly ReceivedReport[];
+  readonly log: Log;
+  readonly now?: () => Date;
+};
+
+export type Management = {
+  /** Resolves with the address as a URL without path: `http://127.0.0.1:3000`. */
+  listen(): Promise<{ readonly address: string }>;
+  /** Answers what is running, then closes the socket. */
+  stop(): Promise<void>;
+};
+
+/** A write waits this long until reads show it; longer is no error of the write. */
+const settleMs = 500;
+
+const written = ['apis', 'certs', 'history'];
+
+export function createManagement(options: ManagementOptions): Management {
+  const { settings, bootstrapToken, orgId, log } = options;
+  const authenticate = createAuthenticate({
+    credentials: [
+      { actor: { type: 'token', id: 'bootstrap' }, orgId, scopes: 'all', sha256: tokenSha256(bootstrapToken) },
+    ],
+    rateLimit: settings.rateLimit,
+    monotonic: () => performance.now(),
+  });
+  const services = createServices(options);
+  const app = createApp({ routes, services, authenticate, maxDefinitionBytes: settings.bodyLimit, log });
+  const handle = app.callback();
+  // Koa answers every request itself; its promise never rejects.
+  const server = createServer((request, response) => void handle(request, response));
+  return {
+    listen: async () => ({ address: await listen(server, settings.listen) }),
+    stop: () => stop(server),
+  };
+}
+
+/** What handlers work with, made of what the composition root gives. */
+export function createServices(options: Omit<ManagementOptions, 'bootstrapToken' | 'orgId' | 'log'>): Services {
+  const { store, models, projector, seal, settings, feedReports, now = () => new Date() } = options;
+  const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
+  return {
+    store,
+    models,
+    projector,
+    commands: createCommands({
+      store,
+      seal,
+      now,
+      settled: (position) => projector.waitFor(written, position, settleMs),
+    }),
+    apiCommands: createApiCommands({ store, check: createCheckApi(), validate: createValidateOpenApi() }),
+    feedReports,
+    pageSize: settings.pageSize,
+    now,
+    newId: () => v7(),
+    document: () => document,
+  };
+}
+
+function listen(server: Server, address: string): Promise<string> {
+  const { host = '', port = '0' } = /^\[?(?<host>.*?)\]?:(?<port>\d+)$/.exec(address)?.groups ?? {};
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: host === '' ? '0.0.0.0' : host, port: Number(port) }, () => {
+      server.off('error', reject);
+      const bound = server.address() as AddressInfo;
+      const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+      resolve(`http://${name}:${bound.port}`);
+    });
+  });
+}
+
+/** Connections that are still busy after this are cut. */
+const stopGraceMs = 5_000;
+
+function stop(server: Server): Promise<void> {
+  if (!server.listening) return Promise.resolve();
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => server.closeAllConnections(), stopGraceMs);
+    server.close(() => {
+      clearTimeout(cut);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
