@@ -51,9 +51,10 @@ export function decodeEvent(stored: StoredEvent): Recorded<DomainEvent> {
   const data: unknown = JSON.parse(decoder.decode(stored.data));
   if (!isObject(data)) throw new Error(`event at position ${stored.position} is no object`);
   const { id, stream, revision, position, at, meta } = stored;
+  // The type comes last, so that no member of the data can take its place.
   const event = {
-    type: stored.type,
     ...upcast(stored.type, stored.schema, data as JsonObject),
+    type: stored.type,
   } as unknown as DomainEvent;
   return { event, id, stream, revision, position, at, meta };
 }
