@@ -15,7 +15,7 @@ const kinds: Readonly<Record<string, Create>> = {
   file: createFileSink,
 };
 
-export const sinkTypes: readonly string[] = Object.keys(kinds);
+const sinkTypes: readonly string[] = Object.keys(kinds);
 
 /** Throws for a kind or an option that does not exist, before anything is opened. */
 export function createSink(config: SinkConfig, surroundings: SinkSurroundings): Sink {

@@ -149,8 +149,10 @@ describe('file', () => {
     const sink = await open();
     await sink.write(batch(1), never);
     await sink.close(0);
-    appendFileSync(path, '{"half": ');
+    const kept = read();
+    appendFileSync(path, '{"half": '.repeat(1_000));
     const again = await open();
+    expect(read()).to.equal(kept);
     await again.write(batch(2), never);
     expect(lines()).to.equal(2);
     await again.close(0);

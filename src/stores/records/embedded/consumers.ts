@@ -13,7 +13,7 @@ import {
 import { type Database, openDatabase, type Row } from '../../sqlite.ts';
 
 /** Thrown by a commit when the marks are not where this log left them: another pump runs the same sink. */
-export class MarksMoved extends Error {
+class MarksMoved extends Error {
   constructor(consumer: ConsumerId, lane: string) {
     super(`another process has moved the mark of ${consumer} on ${lane}; one pump only may run a sink`);
     this.name = 'MarksMoved';
