@@ -161,7 +161,7 @@ function terminalOf(
   if (!target) return { terminal: (context) => sendAnswer(context, context.refuse('no_route')), release: () => {} };
   const { origin, timeoutMs } = target;
   const agent = agents.acquire({ apiId: definition.apiId, origin, timeoutMs });
-  const terminal = proxy({ target, pool: agent.pool, response, clock, log, bodyIdleMs });
+  const terminal = proxy({ target, agent, response, clock, log, bodyIdleMs });
   return { terminal, release: () => agent.release() };
 }
 

@@ -6,6 +6,8 @@ export type Connection = {
   readonly address: string;
   readonly isTrusted: boolean;
   readonly isTls: boolean;
+  /** Its framing was in doubt once: what comes after that is not looked at. */
+  isDoomed: boolean;
   /** Bytes that earlier requests of the connection account for. */
   countedIn: number;
   countedOut: number;
@@ -23,6 +25,7 @@ export function createConnections(trustedProxies: readonly string[]): (socket: S
       address,
       isTrusted: trusted !== undefined && isIP(address) > 0 && trusted.check(address, familyOf(address)),
       isTls: (socket as Partial<TLSSocket>).encrypted === true,
+      isDoomed: false,
       countedIn: 0,
       countedOut: 0,
     };

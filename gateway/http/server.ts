@@ -115,8 +115,10 @@ export class ProxyServer implements Owner {
     const startedMs = clock.monotonic();
     const arrivedMs = clock.now();
     const connection = this.#connectionOf(incoming.socket);
+    if (connection.isDoomed) return;
     const head = readHead(incoming, connection, this.#options);
     if ('code' in head) {
+      connection.isDoomed = head.isFatal;
       this.#refuse(incoming, response, head);
       return;
     }

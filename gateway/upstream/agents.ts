@@ -1,7 +1,12 @@
 /** Connections to upstreams: one pool per API and origin, shared by all versions of the API, closed with the last of them. */
-import { Pool } from 'undici';
+import { Client, type Dispatcher, Pool } from 'undici';
 
-export type Agent = { readonly pool: Pool; release(): void };
+export type Agent = {
+  readonly pool: Dispatcher;
+  /** A connection of its own for one request, for when those of the pool turn out to be dead; close it when it is sent. */
+  fresh(): Dispatcher;
+  release(): void;
+};
 
 export type PoolKey = { readonly apiId: string; readonly origin: string; readonly timeoutMs: number };
 
@@ -21,6 +26,7 @@ export class Agents {
     let isReleased = false;
     return {
       pool: entry.pool,
+      fresh: () => new Client(origin, connectionOptions(timeoutMs)),
       release: () => {
         if (isReleased) return;
         isReleased = true;
@@ -44,13 +50,14 @@ export class Agents {
   }
 }
 
+/** As many connections as requests under way; the limits of an API shape them, not a queue. */
 const newPool = (origin: string, timeoutMs: number): Pool =>
-  new Pool(origin, {
-    // As many connections as requests under way; the limits of an API shape them, not a queue.
-    connections: null,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: keepAliveMs,
-    maxHeaderSize: maxHeadBytes,
-    connect: { timeout: timeoutMs > 0 ? Math.min(timeoutMs, connectTimeoutMs) : connectTimeoutMs },
-  });
+  new Pool(origin, { ...connectionOptions(timeoutMs), connections: null });
+
+const connectionOptions = (timeoutMs: number) => ({
+  pipelining: 1,
+  allowH2: false,
+  keepAliveTimeout: keepAliveMs,
+  maxHeaderSize: maxHeadBytes,
+  connect: { timeout: timeoutMs > 0 ? Math.min(timeoutMs, connectTimeoutMs) : connectTimeoutMs },
+});

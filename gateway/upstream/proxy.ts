@@ -1,18 +1,19 @@
 /** The last step of the request half: one request out, its answer back, both as streams with back-pressure. */
-import type { Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { sendAnswer, writeAnswerHead } from '../http/answer.ts';
 import { runChain } from '../http/chain.ts';
 import type { Cancellable, Context, Step, Terminal } from '../http/context.ts';
 import type { Answer } from '../http/errors.ts';
 import { readAnswerHead } from '../http/headers.ts';
 import type { Clock, Log } from '../ports.ts';
+import type { Agent } from './agents.ts';
 import { failureOf, isStaleConnection } from './failures.ts';
 import { type Target, targetHeaders, targetPath, targetQuery } from './target.ts';
 import { startUpgrade } from './upgrade.ts';
 
 export type ProxyOptions = {
   readonly target: Target;
-  readonly pool: Pool;
+  readonly agent: Pick<Agent, 'pool' | 'fresh'>;
   readonly response: readonly Step[];
   readonly clock: Clock;
   readonly log: Log;
@@ -25,7 +26,7 @@ export const proxy = (options: ProxyOptions): Terminal =>
     context.targetHost = target.host;
     context.targetPath = targetPath(target, context);
     if (context.upgrade) startUpgrade(context, context.upgrade, options);
-    else new Exchange(context, options).send();
+    else new Exchange(context, options).send(options.agent.pool);
   };
 
 /** Sent again when the connection turns out to be dead: they change nothing, or the same however often they come. */
@@ -58,17 +59,17 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
     this.#hasBody = context.hasBody;
   }
 
-  send(): void {
+  send(dispatcher: Dispatcher): void {
     const context = this.#context;
-    const { target, pool, clock, bodyIdleMs } = this.#options;
+    const { target, clock, bodyIdleMs } = this.#options;
     context.pending = this;
     this.#sentMs = clock.monotonic();
     const { timeoutMs } = target;
-    pool.dispatch(
+    dispatcher.dispatch(
       {
         path: context.targetPath + targetQuery(target, context.query),
         method: context.head.method,
-        headers: targetHeaders(target, context),
+        headers: targetHeaders(target, context) as string[],
         body: this.#hasBody ? (context.bufferedBody ?? context.openBody(bodyIdleMs)) : null,
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
@@ -131,7 +132,10 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
     if (this.#isOver) return;
     if (this.#mayRetry(error)) {
       this.#isRetried = true;
-      this.send();
+      const dispatcher = this.#options.agent.fresh();
+      this.send(dispatcher);
+      // Waits for the one request by itself.
+      dispatcher.close().catch(() => dispatcher.destroy());
     } else this.#fail(error);
   }
 

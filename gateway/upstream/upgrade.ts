@@ -41,7 +41,7 @@ export function startUpgrade(context: Context, upgrade: Upgrade, options: Upgrad
 const tooLate = (): Error => Object.assign(new Error('no answer in time'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
 
 function openRequest(context: Context, { protocol }: Upgrade, target: Target): ClientRequest {
-  const headers = targetHeaders(target, context);
+  const headers = [...targetHeaders(target, context)];
   const hasHost = headers.some((part, index) => index % 2 === 0 && part === 'Host');
   if (!hasHost) headers.push('Host', target.host);
   headers.push('Connection', 'Upgrade', 'Upgrade', protocol);
@@ -114,6 +114,8 @@ function switchingHead(context: Context, protocol: string, answer: IncomingMessa
 const closeForClient = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
 const closeForUpstream = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe9]);
 
+const farewellMs = 5_000;
+
 /** Two sockets that end together. */
 class Tunnel implements Cancellable {
   readonly #context: Context;
@@ -126,7 +128,11 @@ class Tunnel implements Cancellable {
     this.#client = client;
     this.#upstream = upstream;
     const end = (): void => this.cancel();
-    for (const socket of [client, upstream]) socket.on('error', end).on('close', end);
+    for (const socket of [client, upstream]) {
+      socket.on('error', end).on('close', end);
+      // The pipe has told the other side; one that does not end then is not waited for.
+      socket.on('end', () => setTimeout(end, farewellMs).unref());
+    }
     upstream.on('data', (chunk: Buffer) => {
       context.bytesOut += chunk.length;
     });

@@ -1,13 +1,16 @@
 /** Starts a gateway for tests on free ports, with a feed, a lane and a folder of its own, and stops all of it. */
+import type { AnalyticsRecord } from '../../domain/analytics-record.ts';
 import type { ApiDocument } from '../../domain/api/definition.ts';
 import { type CheckApi, createCheckApi } from '../../gateway/check-api.ts';
 import { type Gateway, type GatewaySettings, startGateway } from '../../gateway/gateway.ts';
 import type { Clock, Counters, Log } from '../../gateway/ports.ts';
 import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
 import { apiDocument } from './documents.ts';
+import { eventually } from './eventually.ts';
 import { MemoryFeed } from './gateway-feed.ts';
 import { ListLane } from './gateway-lane.ts';
 import { temporaryFolder } from './temporary.ts';
+import { echoUpstream, type Upstream } from './upstream.ts';
 
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
@@ -89,3 +92,22 @@ export const apiFor = (id: string, upstreamUrl: string, parts: Parts = {}): ApiD
     server: { listenPath: { value: `/${id}/`, strip: true }, ...parts.server },
     upstream: { url: upstreamUrl, ...parts.upstream },
   });
+
+/** A gateway with an API `/echo/` in front of an upstream that answers with what it was sent. */
+export async function startWithEcho(options?: TestGatewayOptions): Promise<TestGateway & { readonly echo: Upstream }> {
+  const echo = await echoUpstream();
+  const gateway = await startTestGateway(options);
+  await gateway.put('echo', apiFor('echo', echo.url));
+  return {
+    ...gateway,
+    echo,
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      await echo[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The record of the request with this target, once it is there. */
+export const recordOf = ({ lane }: TestGateway, target: string): Promise<AnalyticsRecord> =>
+  eventually(() => lane.records.find(({ original_path }) => original_path === target));

@@ -69,6 +69,13 @@ export const answering = (bytes: string): Promise<Upstream> =>
     socket.on('data', () => socket.write(bytes, 'latin1'));
   });
 
+/** An address where nobody listens. */
+export async function closedUpstream(): Promise<Upstream> {
+  const upstream = await rawUpstream(() => {});
+  await upstream[Symbol.asyncDispose]();
+  return { ...upstream, async [Symbol.asyncDispose]() {} };
+}
+
 async function started(server: {
   listen(port: number, host: string, done: () => void): unknown;
   address(): AddressInfo | string | null;
