@@ -12,7 +12,7 @@ import type { Projection } from './projection.ts';
 import type { DocumentChange, DocumentReader } from './read-model-store.ts';
 
 /** What a list shows of an API; positions in the form of the store. */
-export type ApiEntry = {
+type ApiEntry = {
   readonly orgId: OrgId;
   readonly apiId: ApiId;
   readonly kind: ApiKind;
@@ -135,7 +135,7 @@ export function getApi(documents: DocumentReader, orgId: OrgId, apiId: string): 
 }
 
 export const apiSorts = ['name', '-name', 'created', '-created', 'updated', '-updated'] as const;
-export type ApiSort = (typeof apiSorts)[number];
+type ApiSort = (typeof apiSorts)[number];
 
 export type ApiQuery = {
   /** A part of the name, id or listen path; case does not count. */
@@ -152,7 +152,7 @@ export type ApiQuery = {
 };
 
 /** A row of `GET /api/apis`; positions without leading zeros. */
-export type ListedApi = {
+type ListedApi = {
   readonly id: string;
   readonly name: string;
   readonly kind: ApiKind;

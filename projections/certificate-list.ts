@@ -96,7 +96,7 @@ const stored = (documents: DocumentReader, certId: string): Certificate | undefi
   documents.get(whole, certId)?.body as Certificate | undefined;
 
 export const certificateFilters = ['omit', 'with_pk', 'without_pk'] as const;
-export type CertificateFilter = (typeof certificateFilters)[number];
+type CertificateFilter = (typeof certificateFilters)[number];
 
 export type CertificateQuery = {
   /** From 1, the default; 0 or below: everything on one page. */

@@ -139,7 +139,7 @@ type Paging = {
 };
 
 /** An element of `GET /api/apis/{id}/revisions`; positions without leading zeros. */
-export type Revision = {
+type Revision = {
   readonly revision: number;
   readonly position: string;
   readonly at: string;
@@ -195,7 +195,7 @@ export type AuditQuery = Paging & {
 };
 
 /** An element of `GET /api/audit`. `hash` is empty while the log has no hash chain. */
-export type AuditEntry = Omit<Entry, 'state' | 'position' | 'type'> & {
+type AuditEntry = Omit<Entry, 'state' | 'position' | 'type'> & {
   readonly position: string;
   readonly type: string;
 };

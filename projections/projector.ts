@@ -13,7 +13,7 @@ export type ProjectorOptions = {
   readonly signal?: AbortSignal;
 };
 
-export type ProjectionStatus = {
+type ProjectionStatus = {
   readonly name: string;
   readonly version: number;
   readonly position: Position;

@@ -137,13 +137,13 @@ export type Given = DomainEvent | readonly [DomainEvent, EventMetadata];
 
 const partsOf = (given: Given): readonly [DomainEvent, EventMetadata] => ('type' in given ? [given, {}] : given);
 
-export const defaultMeta: EventMetadata = { v: '1', actorType: 'token', actorId: 'tester' };
+const defaultMeta: EventMetadata = { v: '1', actorType: 'token', actorId: 'tester' };
 
 /** Seconds between two events that tests make up. */
 const firstMs = Date.parse('2026-03-01T00:00:00Z');
 
 /** The events as a log from position 1 on, a second apart. */
-export function recorded(...given: readonly Given[]): readonly Recorded<DomainEvent>[] {
+function recorded(...given: readonly Given[]): readonly Recorded<DomainEvent>[] {
   const heads = new Map<string, bigint>();
   return given.map((one, index) => {
     const [event, meta] = partsOf(one);

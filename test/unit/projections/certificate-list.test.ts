@@ -89,6 +89,7 @@ describe('listCertificates', () => {
       certificateImported('b', { hasKey: true, name: 'B' }),
       keyAttached('a'),
       certificateImported('b', { chain: ['CA'] }),
+      certificateImported('a', { chain: ['CA'] }),
     );
     expect(names(models)).to.deep.equal(['a', 'b']);
     expect(page(models, { mode: 'detailed' }).cert_basics.map(({ has_private }) => has_private)).to.deep.equal([

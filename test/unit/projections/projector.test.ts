@@ -201,6 +201,7 @@ describe('the projector', () => {
         ['api-bad', 4],
       ]);
       expect(status!.parked[0]!.reason).to.contain('cannot take it');
+      expect(status!.parked[1]!.reason).to.equal('follows a parked event of its stream');
       expect(log.lines.map(({ message }) => message)).to.include('event is parked with the rest of its stream');
     });
 

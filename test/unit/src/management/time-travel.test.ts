@@ -147,10 +147,17 @@ describe('apiAt', () => {
     });
   }
 
-  it('finds the document behind more flags than a page holds', async () => {
-    const store = await logOf(apiCreated(), ...Array.from({ length: 40 }, () => apiActivated()));
-    expect(await apiAt(store, org, orders, position(41))).to.deep.include({ revision: 40n });
-  });
+  for (const flags of [14, 15, 16, 17, 40]) {
+    it(`finds the document behind ${flags} flags`, async () => {
+      const store = await logOf(
+        apiCreated({ document: document('one') }),
+        apiReplaced({ document: document('two') }),
+        ...Array.from({ length: flags }, () => apiActivated()),
+      );
+      const then = await apiAt(store, org, orders, position(flags + 2));
+      expect(then).to.deep.include({ revision: BigInt(flags + 1), document: document('two') });
+    });
+  }
 
   it('answers at every place what was true when it was the newest', async () => {
     const anEvent = fc

@@ -56,6 +56,11 @@ describe('factsOf', () => {
     });
   });
 
+  it('takes the last of several common names', () => {
+    const { certificate } = selfSigned('last.example', 'rsa', { subject: [['CN', 'first.example']] });
+    expect(facts(certificate).subjectCn).to.equal('last.example');
+  });
+
   it('takes a name that holds a separator for one name', () => {
     const dnsNames = ['a.example, DNS:evil.example', 'q"x', 'plain.example'];
     expect(facts(selfSigned('a', 'rsa', { dnsNames }).certificate).dnsNames).to.deep.equal(dnsNames);
@@ -109,6 +114,12 @@ describe('alternativeNames', () => {
 });
 
 describe('isIssuedBy', () => {
+  it('asks for the name, not for the key alone', () => {
+    const { leaf, chain } = chainOf('leaf.example', 0);
+    const renamed = selfSigned('another name', 'rsa', { privateKey: chain[0]!.privateKey });
+    expect(isIssuedBy(readCertificate(leaf.certificate), readCertificate(renamed.certificate))).to.equal(false);
+  });
+
   it('asks for the signature, not for the name alone', () => {
     const { leaf, chain } = chainOf('leaf.example', 0);
     const impostor = selfSigned('root of leaf.example', 'rsa', { isCa: true });
