@@ -41,6 +41,10 @@ export class ProxyServer implements Owner {
   readonly #connectionOf: (socket: Socket) => Connection;
   readonly #server: Server<typeof IncomingMessage, typeof ProxyResponse>;
   readonly #upgraded = new Set<Context>();
+  readonly #sockets = new Set<Socket>();
+  /** Requests with an API that are not over. */
+  #active = 0;
+  #idle: (() => void) | undefined;
   isStopping = false;
 
   constructor(options: ServerOptions) {
@@ -56,6 +60,10 @@ export class ProxyServer implements Owner {
       headersTimeout: headersTimeoutMs,
       keepAliveTimeout: keepAliveMs,
       shouldUpgradeCallback: isWebSocket,
+    });
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
     });
     this.#server.on('request', (incoming, response) => this.#handle(incoming, response));
     this.#server.on('checkContinue', (incoming, response) => this.#handle(incoming, response, { expects: true }));
@@ -84,15 +92,22 @@ export class ProxyServer implements Owner {
   async stop(deadlineMs: number): Promise<void> {
     this.isStopping = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    // The platform takes a connection that has not said anything yet for one that is busy.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     for (const { pending } of this.#upgraded) pending?.goAway?.();
     const sweep = setInterval(() => this.#server.closeIdleConnections(), 50);
     const cut = setTimeout(() => {
       for (const { pending } of this.#upgraded) pending?.cancel();
-      this.#server.closeAllConnections();
+      for (const socket of this.#sockets) socket.destroy();
     }, deadlineMs);
     await closed;
     clearInterval(sweep);
     clearTimeout(cut);
+    // The end of a connection is told to its request a turn later; its record is still wanted.
+    if (this.#active > 0)
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+      });
   }
 
   #handleUpgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -144,6 +159,7 @@ export class ProxyServer implements Owner {
 
   #serve(context: Context, response: ProxyResponse): void {
     const { route, head } = context;
+    this.#active++;
     route.lease.enter();
     response.context = context;
     response.on('close', onResponseClose);
@@ -181,6 +197,8 @@ export class ProxyServer implements Owner {
     if (body && !body.destroyed) body.destroy();
     this.#options.ended(context);
     context.route.lease.leave();
+    this.#active--;
+    if (this.#active === 0) this.#idle?.();
   }
 
   #guarded(head: Head, route: Route): Head {

@@ -1,6 +1,6 @@
 /** A feed in the memory of a test: APIs are put, removed, and answers can be broken on purpose. */
 import { createHash } from 'node:crypto';
-import type { ApiDocument } from '../../domain/api/definition.ts';
+import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
 import { toOrgId } from '../../domain/ids.ts';
 import type { Feed, FeedAnswer, GatewayReport } from '../../gateway/feed/feed.ts';
 import {
@@ -32,7 +32,7 @@ export class MemoryFeed implements Feed {
   }
 
   /** Answers the position of the change. */
-  put(id: string, document: ApiDocument): string {
+  put(id: string, document: ApiDocument, apiKind: ApiKind = 'oas'): string {
     const revision = (this.#revisions.get(id) ?? -1) + 1;
     this.#revisions.set(id, revision);
     const position = this.#next();
@@ -42,7 +42,7 @@ export class MemoryFeed implements Feed {
       revision: String(revision),
       position,
       sha256: createHash('sha256').update(JSON.stringify(document)).digest('hex'),
-      body: { orgId: toOrgId('acme'), apiKind: 'oas', document },
+      body: { orgId: toOrgId('acme'), apiKind, document },
     };
     return this.#add({ op: 'upsert', position, object });
   }
