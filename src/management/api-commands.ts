@@ -1,12 +1,12 @@
 /** Commands on API definitions: load, preconditions, settle, checks, decision, claims, and the answer that follows. */
 import { type ApiCommand, type ApiState, api, existingApi, routeOf } from '../../domain/api/api.ts';
-import type { ApiKind } from '../../domain/api/definition.ts';
+import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
 import { kindMismatch } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
-import { claimWrites } from './api-claims.ts';
+import { claimWrites, type Owner } from './api-claims.ts';
 import { type DocumentChange, type NextDocument, nextDocument } from './api-next.ts';
 import { changeMeta } from './api-representation.ts';
 import { etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
@@ -70,35 +70,16 @@ async function planChange(
   const before = current?.document;
   const claims =
     decided.length === 0 ? [] : await claimWrites(store, owner, { before, after: next?.settled.document }, commandId);
-  const newHead = (loaded.head ?? -1n) + BigInt(decided.length);
   const { era } = store.identity;
-  const etag = newHead < 0n ? undefined : etagOf(newHead, era);
+  const newHead = (loaded.head ?? -1n) + BigInt(decided.length);
   const currentEtag = current && loaded.head !== undefined ? etagOf(loaded.head, era) : undefined;
-  const meta =
-    options.isDryRun || options.wantsRepresentation
-      ? changeMeta({
-          owner,
-          before,
-          after: next?.settled.document,
-          warnings: next?.settled.warnings ?? [],
-          pruned: next?.settled.prunedOperations ?? [],
-          etag: options.isDryRun ? currentEtag : etag,
-        })
-      : undefined;
+  const etag = options.isDryRun ? currentEtag : etagOf(newHead, era);
+  const outcome = { change, next, owner, before, newHead, etag };
+  const write = { stream: apiStream(change.apiId), expected: expectedOf(loaded), events: decided };
   return {
-    writes:
-      decided.length === 0
-        ? []
-        : [...claims, { stream: apiStream(change.apiId), expected: expectedOf(loaded), events: decided }],
-    reply: replyTo(
-      { change, next, meta, newHead, diff: () => diffOf(before ?? {}, next?.settled.document ?? {}) },
-      {
-        ...((options.isDryRun ? currentEtag : etag) === undefined
-          ? {}
-          : { ETag: (options.isDryRun ? currentEtag : etag) ?? '' }),
-        ...(options.isDryRun ? { 'x-svc-dry-run': 'true' } : {}),
-      },
-    ),
+    // The API last: the position of the append is then that of its own change, which gateways stamp requests with.
+    writes: decided.length === 0 ? [] : [...claims, write],
+    reply: replyTo(outcome, options),
     ...(loaded.position === undefined ? {} : { position: loaded.position }),
   };
 }
@@ -151,29 +132,34 @@ function toCommand(
   }
 }
 
-type Answered = {
+type Outcome = {
   readonly change: ApiChange;
   readonly next: NextDocument | undefined;
-  readonly meta: JsonObject | undefined;
+  readonly owner: Owner;
+  readonly before: ApiDocument | undefined;
   readonly newHead: bigint;
-  readonly diff: () => readonly JsonObject[];
+  readonly etag: string | undefined;
 };
 
-function replyTo(answered: Answered, headers: Readonly<Record<string, string>>): Reply {
-  const { change, next } = answered;
-  const warnings = next?.settled.warnings.length ?? 0;
+function replyTo(outcome: Outcome, { isDryRun, wantsRepresentation }: ApiWriteOptions): Reply {
+  const { change, next, owner, before, etag } = outcome;
+  const warnings = next?.settled.warnings ?? [];
+  const after = next?.settled.document;
+  const pruned = next?.settled.prunedOperations ?? [];
+  const meta =
+    isDryRun || wantsRepresentation ? changeMeta({ owner, before, after, warnings, pruned, etag }) : undefined;
   return {
     status: 200,
     headers: {
-      ...headers,
-      ...(warnings > 0 ? { 'x-svc-warnings': String(warnings) } : {}),
+      ...(etag === undefined ? {} : { ETag: etag }),
+      ...(warnings.length > 0 ? { 'x-svc-warnings': String(warnings.length) } : {}),
       ...(change.type === 'CreateApi' ? { Location: `${routeOf(change.kind)}/${change.apiId}` } : {}),
     },
-    body: bodyOf(answered),
+    body: bodyOf(outcome, meta),
   };
 }
 
-function bodyOf({ change, meta, newHead, diff }: Answered): JsonObject {
+function bodyOf({ change, next, before, newHead }: Outcome, meta: JsonObject | undefined): JsonObject {
   switch (change.type) {
     case 'CreateApi':
       return { ID: change.apiId, ...documented('API created', meta ?? change.dbId) };
@@ -184,8 +170,9 @@ function bodyOf({ change, meta, newHead, diff }: Answered): JsonObject {
     case 'DeleteApi':
       return documented('API deleted.', meta);
     case 'RollbackApi': {
-      const text = `API rolled back to revision ${change.toRevision}`;
-      return documented(text, meta ?? { revision: Number(newHead), diff: diff() });
+      const diff = diffOf(before ?? {}, next?.settled.document ?? {});
+      const shown = meta ?? { revision: Number(newHead), diff };
+      return documented(`API rolled back to revision ${change.toRevision}`, shown);
     }
   }
 }

@@ -91,9 +91,10 @@ export function createCommands(options: CommandsOptions): Commands {
     const replay = await replayOf(store, context, commandId);
     if (replay) return replay;
     const done = await exclusively(command.aggregate, () => decideAndAppend(options, context, command, commandId));
+    if (context.isDryRun) return withHeader(done.reply, 'x-svc-dry-run', 'true');
     if (done.position === undefined) return done.reply;
-    if (!context.isDryRun) await settled(done.position);
-    return withPosition(done.reply, done.position);
+    await settled(done.position);
+    return withHeader(done.reply, 'x-svc-revision', shortPosition(done.position));
   };
 
   return {
@@ -116,9 +117,9 @@ export function createCommands(options: CommandsOptions): Commands {
   };
 }
 
-const withPosition = (reply: Reply, position: Position): Reply => ({
+const withHeader = (reply: Reply, name: string, value: string): Reply => ({
   ...reply,
-  headers: { ...reply.headers, 'x-svc-revision': shortPosition(position) },
+  headers: { ...reply.headers, [name]: value },
 });
 
 /** The answer that an earlier request with the same key got. */

@@ -10,7 +10,7 @@ import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import { createApiCommands } from './api-commands.ts';
 import { createApp } from './app.ts';
-import { createAuthenticate, tokenSha256 } from './authenticate.ts';
+import { type Credential, createAuthenticate, tokenSha256 } from './authenticate.ts';
 import type { ReceivedReport } from './feed.ts';
 import { createCommands, type Seal } from './handle-command.ts';
 import { createDocument } from './openapi.ts';
@@ -38,6 +38,8 @@ export type ManagementOptions = {
   /** The first admin token; it may do everything in the organisation. */
   readonly bootstrapToken: string;
   readonly orgId: OrgId;
+  /** Tokens beside the first one. */
+  readonly credentials?: readonly Credential[];
   readonly feedReports: () => readonly ReceivedReport[];
   readonly log: Log;
   readonly now?: () => Date;
@@ -56,10 +58,11 @@ const settleMs = 500;
 const written = ['apis', 'certs', 'history'];
 
 export function createManagement(options: ManagementOptions): Management {
-  const { settings, bootstrapToken, orgId, log } = options;
+  const { settings, bootstrapToken, orgId, credentials = [], log } = options;
   const authenticate = createAuthenticate({
     credentials: [
       { actor: { type: 'token', id: 'bootstrap' }, orgId, scopes: 'all', sha256: tokenSha256(bootstrapToken) },
+      ...credentials,
     ],
     rateLimit: settings.rateLimit,
     monotonic: () => performance.now(),
@@ -76,7 +79,9 @@ export function createManagement(options: ManagementOptions): Management {
 }
 
 /** What handlers work with, made of what the composition root gives. */
-export function createServices(options: Omit<ManagementOptions, 'bootstrapToken' | 'orgId' | 'log'>): Services {
+export function createServices(
+  options: Omit<ManagementOptions, 'bootstrapToken' | 'orgId' | 'credentials' | 'log'>,
+): Services {
   const { store, models, projector, seal, settings, feedReports, now = () => new Date() } = options;
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
   return {

@@ -1,0 +1,125 @@
+/** A management server on a free port over the store in memory, real read models and a real key ring. */
+import { randomBytes } from 'node:crypto';
+import type { JsonObject } from '../../domain/event.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import { toOrgId } from '../../domain/ids.ts';
+import { apiCatalog } from '../../projections/api-catalog.ts';
+import { certificateList } from '../../projections/certificate-list.ts';
+import { historyProjection } from '../../projections/history.ts';
+import { startProjector } from '../../projections/projector.ts';
+import { createManagement, type ManagementOptions } from '../../src/management/server.ts';
+import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
+import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
+import { openKeyRing } from '../../src/stores/secrets/keyring.ts';
+import { keptLog } from './given.ts';
+import { temporaryFolder } from './temporary.ts';
+
+export const streamsType = 'application/vnd.svc.streams.oas';
+export const orgId = toOrgId('68ff52c1a3a94f0d92c1b7aa');
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Empty when the answer is no JSON. */
+  readonly json: JsonObject;
+};
+
+export type TestManagement = AsyncDisposable & {
+  readonly url: string;
+  readonly token: string;
+  /** The log itself, inside of what `wrap` put around it. */
+  readonly store: MemoryEventStore;
+  readonly log: ReturnType<typeof keptLog>;
+  /** With the admin token. An object goes as JSON of the streams type, text and bytes as they are. */
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+};
+
+export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'feedReports' | 'credentials'>> & {
+  readonly settings?: Partial<ManagementOptions['settings']>;
+  /** Puts something around the log that commands and reads get; projections follow the log itself. */
+  readonly wrap?: (store: MemoryEventStore) => EventStore;
+};
+
+export async function startTestManagement(options: TestManagementOptions = {}): Promise<TestManagement> {
+  const { wrap = (store) => store, settings, feedReports = () => [], ...rest } = options;
+  const folder = temporaryFolder('svc-management-');
+  const store = new MemoryEventStore();
+  const models = openSqliteReadModels(':memory:');
+  const keyRing = openKeyRing({ path: folder.file('keyring.db'), masterKeyFile: folder.file('master.key') });
+  const log = keptLog();
+  const projector = startProjector({
+    store,
+    models,
+    projections: [apiCatalog, certificateList, historyProjection],
+    log,
+  });
+  const token = `svct_bootstrap_${randomBytes(32).toString('base64url')}`;
+  const management = createManagement({
+    ...rest,
+    store: wrap(store),
+    models,
+    projector,
+    seal: (clear, place) => keyRing.seal(clear, place),
+    settings: {
+      listen: '127.0.0.1:0',
+      bodyLimit: 4 * 1024 * 1024,
+      pageSize: 10,
+      rateLimit: { rate: 1_000, burst: 2_000 },
+      ...settings,
+    },
+    bootstrapToken: token,
+    orgId,
+    feedReports,
+    log,
+  });
+  const { address: url } = await management.listen();
+  return {
+    url,
+    token,
+    store,
+    log,
+    call: (method, path, body, headers) => send(`${url}${path}`, method, body, { ...bearer(token), ...headers }),
+    [Symbol.asyncDispose]: async () => {
+      await management.stop();
+      await projector.stop();
+      models.close();
+      keyRing.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+/** A store as plain functions, some of which a test replaces. */
+export const forwarded = (store: EventStore): EventStore => ({
+  identity: store.identity,
+  can: store.can,
+  append: (...args) => store.append(...args),
+  readStream: (...args) => store.readStream(...args),
+  readAll: (...args) => store.readAll(...args),
+  subscribe: (...args) => store.subscribe(...args),
+  positionAt: (...args) => store.positionAt(...args),
+  command: (...args) => store.command(...args),
+  retain: (...args) => store.retain(...args),
+  head: () => store.head(),
+  health: () => store.health(),
+  close: () => store.close(),
+});
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+async function send(
+  url: string,
+  method: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answer> {
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData;
+  const type: Record<string, string> = body === undefined || isRaw ? {} : { 'content-type': streamsType };
+  const sent =
+    body === undefined ? {} : { body: (isRaw ? body : JSON.stringify(body)) as NonNullable<RequestInit['body']> };
+  const response = await fetch(url, { method, headers: { ...type, ...headers }, ...sent });
+  const text = await response.text();
+  const isJson = /json|\.oas/.test(response.headers.get('content-type') ?? '');
+  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text || '{}') : {} };
+}
