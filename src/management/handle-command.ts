@@ -3,6 +3,7 @@ import { v5, v7 } from 'uuid';
 import { tooManyConflicts } from '../../domain/errors.ts';
 import type { Actor, EventMetadata, Secret } from '../../domain/event.ts';
 import {
+  type Appended,
   type EventStore,
   EventStoreError,
   type Expected,
@@ -155,11 +156,14 @@ async function decideAndAppend(
     if (context.isDryRun || !(hasEvents || isKept)) return plan;
     const writes = hasEvents ? encodeWrites(options, context, command, commandId, plan.writes) : [];
     try {
-      const position = await append(options.store, writes, commandId, context, plan.reply);
+      const { position, duplicate } = await append(options.store, writes, commandId, context, plan.reply);
+      // Another node ran the same key between our look and our append: its answer is the one that counts.
+      const replay = duplicate ? await replayOf(options.store, context, commandId) : undefined;
+      if (replay) return { reply: replay };
       return hasEvents ? { reply: plan.reply, position } : plan;
     } catch (error) {
       if (!(error instanceof EventStoreError)) throw error;
-      // Another node ran the same key first: its answer is ours.
+      // The same, when the other node decided on other events.
       if (error.code === 'IdReuse') {
         const replay = await replayOf(options.store, context, commandId);
         if (replay) return { reply: replay };
@@ -177,12 +181,11 @@ async function append(
   commandId: string,
   { idempotencyKey, requestHash }: CommandContext,
   reply: Reply,
-): Promise<Position> {
+): Promise<Appended> {
   const response = idempotencyKey === undefined ? {} : { response: new TextEncoder().encode(JSON.stringify(reply)) };
   for (let attempt = 1; ; attempt++) {
     try {
-      const appended = await store.append(writes, { commandId, requestHash, ...response, timeoutMs: appendTimeoutMs });
-      return appended.position;
+      return await store.append(writes, { commandId, requestHash, ...response, timeoutMs: appendTimeoutMs });
     } catch (error) {
       const isUnknown = error instanceof EventStoreError && error.code === 'UnknownOutcome';
       if (!isUnknown || attempt >= maxAppends) throw error;

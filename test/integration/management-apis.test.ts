@@ -198,6 +198,15 @@ describe('the management API of definitions', () => {
     });
   });
 
+  it('gives a path to one of many that ask for it at once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        call('POST', '/api/apis/streams', named(`rival-${index}`, { server: { listenPath: { value: '/prize/' } } })),
+      ),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([200, ...Array(7).fill(409)]);
+  });
+
   describe('a dry run', () => {
     it('shows document, difference, routes and the ETag to send, and stores nothing', async () => {
       await create('dry');

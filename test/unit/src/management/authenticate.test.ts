@@ -1,0 +1,92 @@
+/** Tokens, and how often they and strangers may come. */
+import { expect } from 'chai';
+import { toOrgId } from '../../../../domain/ids.ts';
+import { createAuthenticate, tokenSha256 } from '../../../../src/management/authenticate.ts';
+import { Rejection } from '../../../../src/management/errors.ts';
+import { createRateLimit } from '../../../../src/management/rate-limit.ts';
+import { hasScope } from '../../../../src/management/scopes.ts';
+
+const outcomeOf = (work: () => unknown): string => {
+  try {
+    work();
+    return 'ok';
+  } catch (error) {
+    return error instanceof Rejection ? `${error.code} ${error.headers['Retry-After'] ?? ''}`.trim() : String(error);
+  }
+};
+
+describe('authenticate', () => {
+  const given = (rateLimit = { rate: 1_000, burst: 2_000 }) => {
+    const clock = { nowMs: 0 };
+    const authenticate = createAuthenticate({
+      credentials: ['one', 'two'].map((token) => ({
+        actor: { type: 'token', id: token },
+        orgId: toOrgId('org'),
+        scopes: 'all',
+        sha256: tokenSha256(token),
+      })),
+      rateLimit,
+      monotonic: () => clock.nowMs,
+    });
+    return { authenticate, clock };
+  };
+
+  for (const [name, header, actor] of [
+    ['a bearer token', 'Bearer two', 'two'],
+    ['any case of the word', 'bEARER  one', 'one'],
+    ['the token alone', 'one', 'one'],
+  ] as const) {
+    it(`knows who comes with ${name}`, () => {
+      expect(given().authenticate(header, '::1').actor.id).to.equal(actor);
+    });
+  }
+
+  for (const header of [undefined, '', 'Bearer', 'Bearer ', 'Basic one', 'Bearer onetwo', 'Bearer On']) {
+    it(`refuses ${JSON.stringify(header)}`, () => {
+      expect(outcomeOf(() => given().authenticate(header, '::1'))).to.equal('unauthorised');
+    });
+  }
+
+  it('lets an address fail a hundred times, then makes it wait, right token or not', () => {
+    const { authenticate, clock } = given();
+    for (let attempt = 0; attempt < 100; attempt++) {
+      expect(outcomeOf(() => authenticate('wrong', '10.0.0.1'))).to.equal('unauthorised');
+    }
+    expect(outcomeOf(() => authenticate('wrong', '10.0.0.1'))).to.equal('rate_limited 1');
+    expect(outcomeOf(() => authenticate('one', '10.0.0.1'))).to.equal('rate_limited 1');
+    expect(outcomeOf(() => authenticate('one', '10.0.0.2'))).to.equal('ok');
+    clock.nowMs += 600;
+    expect(outcomeOf(() => authenticate('one', '10.0.0.1'))).to.equal('ok');
+  });
+
+  it('counts requests per token, and does not count them as failures', () => {
+    const { authenticate, clock } = given({ rate: 1, burst: 2 });
+    const outcomes = [1, 2, 3].map(() => outcomeOf(() => authenticate('one', '::1')));
+    expect(outcomes).to.deep.equal(['ok', 'ok', 'rate_limited 1']);
+    expect(outcomeOf(() => authenticate('two', '::1'))).to.equal('ok');
+    clock.nowMs += 1_000;
+    expect(outcomeOf(() => authenticate('one', '::1'))).to.equal('ok');
+  });
+});
+
+describe('a rate limit', () => {
+  it('forgets keys that are full again when there are many', () => {
+    const clock = { nowMs: 0 };
+    const limit = createRateLimit({ rate: 1, perMs: 1_000, burst: 1, monotonic: () => clock.nowMs });
+    for (let key = 0; key < 10_000; key++) limit.take(String(key));
+    clock.nowMs = 999;
+    expect(limit.take('0')).to.equal(1);
+    clock.nowMs = 1_000;
+    expect(limit.take('new')).to.equal(0);
+    expect(limit.take('0')).to.equal(0);
+  });
+});
+
+describe('scopes', () => {
+  it('let a writer read, and nobody more than that', () => {
+    expect(hasScope('all', 'certs:write')).to.equal(true);
+    expect(hasScope(new Set(['apis:write']), 'apis:read')).to.equal(true);
+    expect(hasScope(new Set(['apis:read']), 'apis:write')).to.equal(false);
+    expect(hasScope(new Set(['apis:write']), 'certs:read')).to.equal(false);
+  });
+});
