@@ -19,10 +19,10 @@ export const withConnection = (command: Command): Command =>
     .option('--token-file <file>', 'file with the token (else SVC_TOKENFILE, SVC_TOKEN, data/admin-token)')
     .option('--data <dir>', 'data folder of a server on this machine', './data');
 
-/** A client whose failures name the server. */
-export function connect(terminal: Terminal, flags: ConnectionFlags): Client {
+/** A client whose failures name the server. One that does not begin to answer in time counts as not reachable. */
+export function connect(terminal: Terminal, flags: ConnectionFlags, answerTimeoutMs = 5_000): Client {
   const { url, token } = findServer(terminal, flags);
-  const client = createClient({ url, token: token ?? '' });
+  const client = createClient({ url, token: token ?? '', fetch: fetchWithin(answerTimeoutMs) });
   const named = async <T>(answer: Promise<T>): Promise<T> => {
     try {
       return await answer;
@@ -35,6 +35,18 @@ export function connect(terminal: Terminal, flags: ConnectionFlags): Client {
     send: (method, path, request) => named(client.send(method, path, request)),
   };
 }
+
+/** Only the wait for the head of the answer is bounded: a long list may take its time. */
+const fetchWithin = (timeoutMs: number): typeof fetch =>
+  async function fetchInTime(input, init) {
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    try {
+      return await fetch(input, { ...init, signal: controller.signal });
+    } finally {
+      clearTimeout(timer);
+    }
+  };
 
 /** A token that belongs to one server is never sent to another one that was named elsewhere. */
 export function findServer(terminal: Terminal, flags: ConnectionFlags): Server {

@@ -31,9 +31,13 @@ export function failureText(error: unknown, isDebug: boolean): string {
 }
 
 function serverText(error: unknown): string {
-  if (error instanceof UnreachableError) return `not reachable. Is it running? (${error.message})`;
+  if (error instanceof UnreachableError) return `not reachable: ${causeText(error)}. Is it running?`;
   if (!(error instanceof ClientError)) return error instanceof Error ? error.message : String(error);
   const hint = error.status === 401 ? ' Give a token with --token-file, SVC_TOKENFILE or SVC_TOKEN.' : '';
   const problems = error.problems.map(({ pointer, message }) => `\n  ${pointer || '/'}: ${message}`);
   return `${error.status} ${error.message}${hint}${problems.join('')}`;
 }
+
+/** The innermost reason says most: `connect ECONNREFUSED 127.0.0.1:3000`. */
+const causeText = (error: unknown): string =>
+  error instanceof Error ? (error.cause === undefined ? error.message : causeText(error.cause)) : String(error);

@@ -98,6 +98,7 @@ function sink(read: Reader): SinkSettings {
   return {
     type: read.text('type'),
     required: read.flag('required'),
+    start: read.text('start') as SinkSettings['start'],
     filters: {
       apiIds: read.texts('filters.api_ids'),
       orgIds: read.texts('filters.org_ids'),
@@ -108,6 +109,7 @@ function sink(read: Reader): SinkSettings {
     },
     ignoreFields: read.texts('ignore_fields'),
     omitDetailedRecording: read.flag('omit_detailed_recording'),
+    maxRecordSize: read.count('max_record_size'),
     batch: { records: read.count('batch.records'), bytes: read.bytes('batch.bytes'), waitMs: read.ms('batch.wait') },
     retry: {
       initialMs: read.ms('retry.initial'),
@@ -116,6 +118,10 @@ function sink(read: Reader): SinkSettings {
     },
     timeoutMs: read.seconds('timeout') || 10_000,
     onReject: read.text('on_reject') as SinkSettings['onReject'],
-    meta: isTree(meta) ? meta : {},
+    meta: isTree(meta) ? withBytes(meta) : {},
   };
 }
+
+/** Sinks read numbers; a size may be written with its unit all the same. */
+const withBytes = (meta: Tree): Tree =>
+  meta['max_bytes'] === undefined ? meta : { ...meta, max_bytes: sizeBytes(meta['max_bytes']) };

@@ -20,10 +20,11 @@ export function configKeys(): readonly ConfigKey[] {
 
 function leaves(path: readonly string[], schema: ConfigSchema): readonly ConfigKey[] {
   const nested = Object.entries(schema.properties ?? {}).flatMap(([name, child]) => leaves([...path, name], child));
-  if (nested.length > 0) return nested;
+  // Members that are known come before the free rest, so that they are found first.
+  if (nested.length > 0 && schema.additionalProperties !== true) return nested;
   if (typeof schema.additionalProperties === 'object') return leaves([...path, '*'], schema.additionalProperties);
   const isFree = schema.type === 'object';
-  return [{ path: path.join('.'), schema, variable: variableName(path), isFree }];
+  return [...nested, { path: path.join('.'), schema, variable: variableName(path), isFree }];
 }
 
 /** `gateway.max_url_bytes` → `SVC_GW_MAXURLBYTES`. */

@@ -88,11 +88,11 @@ const duration = (value: string, unit: Unit, description: string): ConfigSchema 
   'x-unit': unit,
 });
 
-const size = (value: string, minimum: number, description: string): ConfigSchema => ({
+const size = (value: string | undefined, minimum: number, description: string): ConfigSchema => ({
   type: ['string', 'number'],
   pattern: '^[0-9]+(\\.[0-9]+)?(B|KiB|MiB|GiB|TiB|kB|MB|GB|TB)$',
   minimum,
-  default: value,
+  ...(value === undefined ? {} : { default: value }),
   description: `${description} A bare number means bytes.`,
   'x-unit': 'bytes',
 });
@@ -191,6 +191,11 @@ const sink = group(
   {
     type: text('Kind of destination: `stdout` or `file`.'),
     required: flag(false, 'Whether the pump is ready only while this sink is up.'),
+    start: oneOf(
+      ['earliest', 'now'],
+      'earliest',
+      'Where a sink that never ran begins: at the oldest record that is kept, or at the next one.',
+    ),
     filters: group('Which records it gets. An empty list allows all; a `skip` list wins.', {
       api_ids: texts('Only these APIs.'),
       org_ids: texts('Only these organisations.'),
@@ -201,6 +206,12 @@ const sink = group(
     }),
     ignore_fields: texts('Fields of the record (JSON names, nested with dots) that are emptied.'),
     omit_detailed_recording: flag(false, 'Whether recorded requests and responses are left out.'),
+    max_record_size: count(
+      0,
+      0,
+      1_073_741_824,
+      'Bytes of the base64 text of a recorded request or response; longer ones are cut, 0 leaves them whole.',
+    ),
     batch: group('The unit of a write; the first limit that is reached closes it.', {
       records: count(1000, 1, 100_000, 'Records.'),
       bytes: size('1MiB', 1024, 'Size.'),
@@ -219,7 +230,23 @@ const sink = group(
     ),
     meta: {
       type: 'object',
-      description: 'Options of this kind of sink.',
+      description: 'Options of this kind of sink; a name that it does not know stops the start.',
+      properties: {
+        format: text('`stdout`: `json` (default) or `text`. `file`: `jsonl` (default) or `csv`.'),
+        path: text('`file`: where it writes; `{yyyy}`, `{MM}`, `{dd}`, `{HH}` and `{n}` are filled in.'),
+        columns: {
+          type: 'array',
+          items: { type: 'string', minLength: 1 },
+          description: '`file` as `csv`: which fields.',
+        },
+        max_bytes: size(undefined, 1, '`file`: size at which the next one begins (100 MiB).'),
+        max_age_ms: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 31_536_000_000,
+          description: '`file`: age in milliseconds at which the next one begins (one hour).',
+        },
+      },
       additionalProperties: true,
       default: {},
     },

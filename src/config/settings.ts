@@ -4,6 +4,7 @@ import type { ListenAddress } from './units.ts';
 export type SinkSettings = {
   readonly type: string;
   readonly required: boolean;
+  readonly start: 'earliest' | 'now';
   readonly filters: {
     readonly apiIds: readonly string[];
     readonly orgIds: readonly string[];
@@ -14,6 +15,8 @@ export type SinkSettings = {
   };
   readonly ignoreFields: readonly string[];
   readonly omitDetailedRecording: boolean;
+  /** Bytes of base64 text; 0 leaves it whole. */
+  readonly maxRecordSize: number;
   readonly batch: { readonly records: number; readonly bytes: number; readonly waitMs: number };
   /** `maxElapsedMs` 0 never gives up. */
   readonly retry: { readonly initialMs: number; readonly maxMs: number; readonly maxElapsedMs: number };

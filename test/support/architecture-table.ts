@@ -121,7 +121,13 @@ export const orders: readonly Order[] = [
   },
   {
     wing: 'pump',
-    rows: [['pump.ts'], ['pipeline.ts', 'admin.ts', 'sinks.ts'], ['sinks', '*'], ['ports.ts']],
+    rows: [
+      ['pump.ts'],
+      ['pipeline.ts', 'admin.ts', 'sinks.ts'],
+      ['sinks', 'batches.ts', 'dead-letters.ts'],
+      ['*'],
+      ['ports.ts', 'sink-config.ts'],
+    ],
   },
   {
     wing: 'src',

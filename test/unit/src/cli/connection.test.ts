@@ -1,9 +1,11 @@
 /** Which server a command asks, with which token, in which order; and that no token goes to a server it was not meant for. */
 import { mkdirSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { expect } from 'chai';
-import { type ConnectionFlags, findServer } from '../../../../src/cli/connection.ts';
-import { UsageError } from '../../../../src/cli/failure.ts';
+import { type ConnectionFlags, connect, findServer } from '../../../../src/cli/connection.ts';
+import { exitCodeOf, failureText, UsageError } from '../../../../src/cli/failure.ts';
 import { testTerminal } from '../../../support/cli.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../../support/temporary.ts';
 
@@ -91,4 +93,23 @@ describe('findServer', () => {
       expect(() => find()).to.throw(UsageError, says);
     });
   }
+});
+
+describe('connect', () => {
+  it('takes a server that accepts and says nothing for one that is not reachable', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    try {
+      const answer = connect(testTerminal().terminal, { url }, 50).get('/api/apis');
+      const error: unknown = await answer.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(exitCodeOf(error)).to.equal(4);
+      expect(failureText(error, false)).to.equal(`svc: ${url}: not reachable: no answer within 50 ms. Is it running?`);
+    } finally {
+      silent.close();
+    }
+  });
 });

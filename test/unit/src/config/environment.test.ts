@@ -32,6 +32,7 @@ describe('environment names', () => {
       { pump: { sinks: { pg: { meta: { connection_string: 'x' } } } } },
       'pump.sinks.pg.meta.connection_string',
     ],
+    ['SVC_PMP_SINKS_PG_META_MAXBYTES', {}, 'pump.sinks.pg.meta.max_bytes'],
     ['SVC_PMP_SINKS_MY_SINK_TYPE', { pump: { sinks: { 'my-sink': {} } } }, 'pump.sinks.my-sink.type'],
     ['SVC_PMP_SINKS_MYSINK_TYPE', { pump: { sinks: { my_sink: {} } } }, 'pump.sinks.my_sink.type'],
   ];

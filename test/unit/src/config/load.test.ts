@@ -106,12 +106,15 @@ describe('loadSettings', () => {
 
   it('gives a sink its defaults and keeps its own options', () => {
     const text =
-      'pump:\n  sinks:\n    out:\n      type: file\n      filters: { skip_response_codes: [404] }\n      batch: { wait: 2s }\n      meta: { path: out.jsonl }\n';
-    const { settings } = loadFile(text, { env: { SVC_PMP_SINKS_OUT_TIMEOUT: '3' } });
+      'pump:\n  sinks:\n    out:\n      type: file\n      filters: { skip_response_codes: [404] }\n      batch: { wait: 2s }\n      meta: { path: out.jsonl, max_bytes: 2MiB, extra: [1] }\n';
+    const { settings } = loadFile(text, {
+      env: { SVC_PMP_SINKS_OUT_TIMEOUT: '3', SVC_PMP_SINKS_OUT_META_MAXAGEMS: '5000' },
+    });
     expect(settings.pump.sinks).to.deep.equal({
       out: {
         type: 'file',
         required: false,
+        start: 'earliest',
         filters: {
           apiIds: [],
           orgIds: [],
@@ -122,11 +125,12 @@ describe('loadSettings', () => {
         },
         ignoreFields: [],
         omitDetailedRecording: false,
+        maxRecordSize: 0,
         batch: { records: 1000, bytes: 1_048_576, waitMs: 2000 },
         retry: { initialMs: 200, maxMs: 30_000, maxElapsedMs: 0 },
         timeoutMs: 3000,
         onReject: 'dlq',
-        meta: { path: 'out.jsonl' },
+        meta: { path: 'out.jsonl', max_bytes: 2_097_152, extra: [1], max_age_ms: 5000 },
       },
     });
   });
