@@ -20,6 +20,9 @@ export const withOutput = (command: Command): Command =>
     .option('--no-color', 'print without colour (also NO_COLOR, TERM=dumb)')
     .option('--debug', 'print where a failure came from');
 
+/** People know a SHA-256 by its beginning; programs get all of it. */
+const longHash = /\b([0-9a-f]{12})[0-9a-f]{52}\b/g;
+
 export async function printList<T>(
   terminal: Terminal,
   flags: OutputFlags,
@@ -28,7 +31,8 @@ export async function printList<T>(
 ): Promise<void> {
   if (flags.json || flags.yaml) return printDocument(terminal, flags, items);
   const isTable = terminal.isInteractive && !flags.plain;
-  const rows = items.map((item) => columns.map(({ cell }) => printable(cell(item))));
+  const shown = (text: string): string => (isTable ? text.replaceAll(longHash, '$1…') : text);
+  const rows = items.map((item) => columns.map(({ cell }) => shown(printable(cell(item)))));
   if (!isTable) {
     for (const row of rows) terminal.print(row.join('\t'));
     return;

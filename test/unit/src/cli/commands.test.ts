@@ -36,6 +36,8 @@ const apis = [
   },
 ];
 
+const hash = '0123456789abcdef'.repeat(4);
+
 /** Answers lists in pages of two. */
 function respond({ method, path, query }: Asked): Answer {
   const page = (items: readonly unknown[], member: string): Answer => {
@@ -59,7 +61,7 @@ function respond({ method, path, query }: Asked): Answer {
           aggregate: { kind: 'api', id: 'demo', name: 'Demo' },
           revision: 3,
           actor: { id: 't1' },
-          summary: ['x'],
+          summary: [hash],
         },
       ],
       'events',
@@ -186,7 +188,7 @@ describe('svc audit list', () => {
     const filters = ['--actor', 't1', '--aggregate', 'api-demo', '--type', 'ApiPatched', '--from', '2h', '--to', '99'];
     const { code, out } = await svc(['audit', 'list', ...filters, '--url', server.url]);
     expect(code).to.equal(0);
-    expect(out).to.equal('43\t2026-03-04T05:03:00.000Z\tApiPatched\tapi-demo\tDemo\t3\tt1\tx\t\n');
+    expect(out).to.equal(`43\t2026-03-04T05:03:00.000Z\tApiPatched\tapi-demo\tDemo\t3\tt1\t${hash}\t\n`);
     expect(server.asked[0]?.query).to.deep.equal({
       actor: 't1',
       aggregate: 'api-demo',
@@ -195,6 +197,14 @@ describe('svc audit list', () => {
       to: '99',
       limit: '50',
     });
+  });
+});
+
+describe('a table', () => {
+  it('shortens hashes for people', async () => {
+    await using server = await answering(respond);
+    const { out } = await svc(['audit', 'list', '--url', server.url], { isInteractive: true });
+    expect(out).to.include('0123456789ab…').and.not.include(hash);
   });
 });
 
