@@ -21,7 +21,7 @@ export function routeOfDocument(document: ApiDocument, owner: Owner): Route {
   return { claim: routeClaim(domain, listenPath), listenPath, text: `${domain ?? ''}${listenPath}` };
 }
 
-export const apiName = (document: ApiDocument): string => textAt(document, gatewayExtension, 'info', 'name') ?? '';
+const apiName = (document: ApiDocument): string => textAt(document, gatewayExtension, 'info', 'name') ?? '';
 
 const claimStream = (claim: string): string => routeStream(sha256Hex(claim));
 

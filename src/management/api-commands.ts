@@ -17,7 +17,7 @@ import { documented, type Reply } from './responses.ts';
 import type { ValidateOpenApi } from './validate.ts';
 
 /** `kind` absent: whatever kind the API has. */
-export type ApiChange = DocumentChange | { readonly type: 'DeleteApi'; readonly apiId: ApiId; readonly kind?: ApiKind };
+type ApiChange = DocumentChange | { readonly type: 'DeleteApi'; readonly apiId: ApiId; readonly kind?: ApiKind };
 
 export type ApiWriteOptions = {
   readonly orgId: OrgId;

@@ -69,11 +69,21 @@ async function nextFromBody(
   });
   const checked = check({ apiId, orgId, kind, document: settled.document });
   if (checked.problems.length > 0) {
-    throw checked.stage === 'schema' ? definitionInvalid(checked.problems) : definitionRefused(checked.problems);
+    const problems = checked.problems.slice(0, maxRemarks);
+    throw checked.stage === 'schema' ? definitionInvalid(problems) : definitionRefused(problems);
   }
   const warnings = [...change.remarks, ...settled.warnings, ...checked.warnings];
   if (isStrict) refuseUnknown(warnings);
-  return { kind, settled: { ...settled, warnings } };
+  return { kind, settled: { ...settled, warnings: bounded(warnings) } };
+}
+
+/** Problems of an answer, and warnings of an answer and its event. */
+const maxRemarks = 100;
+
+function bounded(warnings: readonly Warning[]): readonly Warning[] {
+  const left = warnings.length - maxRemarks;
+  if (left <= 0) return warnings;
+  return [...warnings.slice(0, maxRemarks), { pointer: '', code: 'more_warnings', text: `${left} further warnings` }];
 }
 
 const dbIdOf = (current: Existing | undefined): string =>
@@ -84,7 +94,7 @@ function refuseUnknown(warnings: readonly Warning[]): void {
   const problems = warnings
     .filter(({ code }) => code === 'unknown_key')
     .map(({ pointer, code, text }): Problem => ({ pointer, code, message: text }));
-  if (problems.length > 0) throw definitionInvalid(problems);
+  if (problems.length > 0) throw definitionInvalid(problems.slice(0, maxRemarks));
 }
 
 async function nextFromHistory(
@@ -100,10 +110,13 @@ async function nextFromHistory(
   const document = withCurrentDbId(state.document, dbIdOf(current));
   const checked = check({ apiId, orgId, kind: state.kind, document });
   if (checked.problems.length > 0) {
-    const reasons = checked.problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n');
+    const reasons = checked.problems
+      .slice(0, maxRemarks)
+      .map(({ pointer, message }) => `${pointer}: ${message}`)
+      .join('\n');
     throw refused(toRevision, reasons, checked.problems);
   }
-  return { kind: state.kind, settled: { document, warnings: checked.warnings, prunedOperations: [] } };
+  return { kind: state.kind, settled: { document, warnings: bounded(checked.warnings), prunedOperations: [] } };
 }
 
 /** The storage id belongs to the API as it lives now, also when it was deleted and made again since. */

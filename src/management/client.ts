@@ -26,16 +26,16 @@ export class UnreachableError extends Error {
   }
 }
 
-export type ClientAnswer = {
+type ClientAnswer = {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed when the answer is JSON, else the text. */
   readonly body: unknown;
 };
 
-export type ClientQuery = Readonly<Record<string, string | number | boolean | undefined>>;
+type ClientQuery = Readonly<Record<string, string | number | boolean | undefined>>;
 
-export type SendOptions = {
+type SendOptions = {
   /** Text and bytes go as they are, with the content type of `headers`; anything else goes as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;

@@ -10,7 +10,7 @@ export const etagOf = (revision: bigint | number | string, era: number): string 
 const tagsOf = (header: string): readonly string[] => header.split(',').map((tag) => tag.trim());
 
 /** The revision that a tag of this era names. */
-export function revisionOf(tag: string, era: number): bigint | undefined {
+function revisionOf(tag: string, era: number): bigint | undefined {
   const found = /^"(?:(\d{1,9})\.)?(\d{1,18})"$/.exec(tag);
   return found?.[2] !== undefined && Number(found[1] ?? '0') === era ? BigInt(found[2]) : undefined;
 }

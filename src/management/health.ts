@@ -2,7 +2,7 @@
 import type { Position } from '../../domain/event-store.ts';
 import type { Services } from './route.ts';
 
-export type HealthStatus = 'pass' | 'warn' | 'fail';
+type HealthStatus = 'pass' | 'warn' | 'fail';
 
 type Part = {
   readonly status: HealthStatus;

@@ -1,11 +1,11 @@
 /** The state of one aggregate from its stream: read back to the last event that holds the whole state, then folded. */
-import { type ApiState, api, existingApi } from '../../domain/api/api.ts';
+import { type ApiState, api } from '../../domain/api/api.ts';
 import { type CertificateState, certificate } from '../../domain/certificate.ts';
 import { type Decider, fold } from '../../domain/decider.ts';
 import type { Recorded } from '../../domain/event.ts';
 import type { EventStore, Expected, Position } from '../../domain/event-store.ts';
 import { type DomainEvent, decodeEvent } from '../../domain/events.ts';
-import { type ApiId, apiStream, type CertId, certStream, type OrgId } from '../../domain/ids.ts';
+import { type ApiId, apiStream, type CertId, certStream } from '../../domain/ids.ts';
 import { type ReservationState, reservation } from '../../domain/reservation.ts';
 
 export type Loaded<State> = {
@@ -66,12 +66,6 @@ export const loadApi = (store: EventStore, apiId: ApiId, to?: bigint): Promise<L
     isWhole: ({ type }) => !apiFlags.includes(type),
     ...(to === undefined ? {} : { to }),
   });
-
-/** The API as it is, of the caller's organisation; throws `api_unknown`. */
-export async function loadExistingApi(store: EventStore, orgId: OrgId, apiId: ApiId) {
-  const { state, ...place } = await loadApi(store, apiId);
-  return { ...place, state: existingApi(state, orgId) };
-}
 
 /** An import that follows another one leaves the key out, so only the end of a certificate says all. */
 export const loadCertificate = (store: EventStore, certId: CertId): Promise<Loaded<CertificateState>> =>

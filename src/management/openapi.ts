@@ -94,7 +94,7 @@ function responsesOf(route: Route): JsonObject {
 }
 
 /** What the table says, and what follows from what a row is. */
-export function errorCodesOf({ scope, body, method, errors }: Route): readonly ErrorCode[] {
+function errorCodesOf({ scope, body, method, errors }: Route): readonly ErrorCode[] {
   const isWrite = method !== 'GET';
   return [
     ...new Set<ErrorCode>([

@@ -21,8 +21,8 @@ const header = (name: string, description: string, schema: JsonObject = text): P
 
 export const queryParameter = query;
 
-export const dryRun = query('dryRun', 'Everything but the append; `Meta` shows what would happen.', flag);
-export const strict = query('strict', 'Unknown keys are errors.', flag);
+const dryRun = query('dryRun', 'Everything but the append; `Meta` shows what would happen.', flag);
+const strict = query('strict', 'Unknown keys are errors.', flag);
 export const at = query('at', 'The state at this time (RFC 3339) or position.');
 export const minRevision = query('minRevision', 'Waits up to 2 s until reads show this revision, then 503.', {
   type: 'string',
@@ -38,12 +38,12 @@ export const after = query('after', 'Goes on after this entry: `next` of the ans
 
 export const ifMatch = header('If-Match', 'Answers 412 unless it is the current ETag.');
 export const ifNoneMatch = header('If-None-Match', 'Read: 304 when unchanged. Create with `*`: 412 when it exists.');
-export const idempotencyKey = header('Idempotency-Key', 'A repeat with the same key gets the stored answer.', {
+const idempotencyKey = header('Idempotency-Key', 'A repeat with the same key gets the stored answer.', {
   type: 'string',
   minLength: 1,
   maxLength: 255,
 });
-export const comment = header('x-svc-comment', 'Change message, kept in the event.', {
+const comment = header('x-svc-comment', 'Change message, kept in the event.', {
   type: 'string',
   maxLength: 4096,
 });

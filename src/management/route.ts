@@ -43,7 +43,7 @@ export type RouteBody = BodyRule & {
   readonly example: Json;
 };
 
-export type RouteAnswer = {
+type RouteAnswer = {
   readonly description: string;
   readonly type?: string;
   readonly schema?: JsonObject;

@@ -18,7 +18,7 @@ import type { Services } from './route.ts';
 import { routes } from './routes.ts';
 import { createValidateOpenApi } from './validate.ts';
 
-export type ManagementSettings = {
+type ManagementSettings = {
   /** `host:port`; port 0 takes a free one. */
   readonly listen: string;
   /** Largest body of a definition, bytes. */
@@ -79,7 +79,7 @@ export function createManagement(options: ManagementOptions): Management {
 }
 
 /** What handlers work with, made of what the composition root gives. */
-export function createServices(
+function createServices(
   options: Omit<ManagementOptions, 'bootstrapToken' | 'orgId' | 'credentials' | 'log'>,
 ): Services {
   const { store, models, projector, seal, settings, feedReports, now = () => new Date() } = options;

@@ -10,19 +10,36 @@ export type ValidateOpenApi = (document: JsonObject) => Promise<void>;
 
 const maxProblems = 100;
 
+/** The validator takes quadratic time for the list of all errors; larger documents get the first one only. */
+const maxValuesForAll = 20_000;
+
 /** Schemas are read and compiled when they are first needed, once per version. */
 export function createValidateOpenApi(): ValidateOpenApi {
-  const validator = new Validator({ allErrors: true, verbose: true });
+  const first = new Validator({ verbose: true });
+  const all = new Validator({ verbose: true, allErrors: true });
   return async function validateOpenApi(document) {
     const early = [...versionProblems(document), ...memberProblems(document)];
     if (early.length > 0) throw definitionInvalid(early);
     // A copy: the validator may write into what it looks at.
-    const { valid, errors } = await validator.validate(structuredClone(document));
-    if (valid) return;
+    const copy = structuredClone(document);
+    const result = await first.validate(copy);
+    if (result.valid) return;
+    const { errors } = hasFewerValues(document, maxValuesForAll) ? await all.validate(copy) : result;
     const problems =
       typeof errors === 'string' || !errors ? [referenceProblem(String(errors))] : schemaProblems(errors);
     throw definitionInvalid(problems.slice(0, maxProblems));
   };
+}
+
+/** Stops counting at the limit. */
+function hasFewerValues(root: Json, limit: number): boolean {
+  const open: Json[] = [root];
+  for (let count = 0; count < limit; count++) {
+    const value = open.pop();
+    if (value === undefined) return true;
+    if (typeof value === 'object' && value !== null) for (const member of Object.values(value)) open.push(member);
+  }
+  return open.length === 0;
 }
 
 function versionProblems({ openapi }: JsonObject): readonly Problem[] {

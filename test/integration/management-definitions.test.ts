@@ -229,4 +229,25 @@ describe('the management API refuses definitions', () => {
     const errors = answer.json['errors'] as readonly JsonObject[];
     expect(errors.map(({ pointer }) => pointer)).to.include.members(['/info/title', '/info/version']);
   });
+
+  it('without listing more than a hundred problems, however many there are', async () => {
+    const headers = { accept: 'application/problem+json' };
+    // The validator would need minutes for the list of all errors.
+    const many = await management.call('PATCH', known, openApi({ servers: Array(300_000).fill(1) }), headers);
+    expect([many.status, (many.json['errors'] as readonly unknown[]).length]).to.deep.equal([400, 1]);
+    const few = await management.call('PATCH', known, openApi({ servers: Array(1_000).fill(1) }), headers);
+    expect([few.status, (few.json['errors'] as readonly unknown[]).length]).to.deep.equal([400, 100]);
+  });
+
+  it('and keeps a hundred warnings of a document that has more', async () => {
+    const unknown = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`colour${index}`, 1]));
+    const answer = await management.call(
+      'PATCH',
+      `${known}?dryRun=true`,
+      apiDocument({ info: { id: 'known', ...unknown }, ...listenAt('/known/') }),
+    );
+    const warnings = (answer.json['Meta'] as JsonObject)['warnings'] as readonly JsonObject[];
+    expect(warnings).to.have.length(101);
+    expect(warnings.at(-1)).to.deep.equal({ pointer: '', code: 'more_warnings', text: '400 further warnings' });
+  });
 });
