@@ -65,8 +65,8 @@ const stack: readonly StackRow[] = [
     name: 'rate-limit-api',
     phase: 'request',
     on: ({ upstream }) => upstream.rateLimit !== undefined,
-    make: ({ apiId, upstream }, { counters, clock, rateLimitHeaders }) =>
-      rateLimit(apiId, present(upstream.rateLimit), { counters, clock, headers: rateLimitHeaders }),
+    make: ({ apiId, upstream }, { counters, rateLimitHeaders }) =>
+      rateLimit(apiId, present(upstream.rateLimit), { counters, headers: rateLimitHeaders }),
   },
   {
     name: 'request-headers',

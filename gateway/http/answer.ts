@@ -44,17 +44,18 @@ const statusText = (status: number, text: string): string => {
 function replaced(headers: readonly string[], set: readonly string[]): string[] {
   const result: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
-    const name = (headers[i] as string).toLowerCase();
-    if (name === 'vary' || !hasName(set, name)) result.push(headers[i] as string, headers[i + 1] as string);
+    const name = headers[i] as string;
+    if (!isSet(set, name)) result.push(name, headers[i + 1] as string);
   }
   for (const part of set) result.push(part);
   return result;
 }
 
-function hasName(set: readonly string[], lowerCase: string): boolean {
+function isSet(set: readonly string[], name: string): boolean {
   for (let i = 0; i < set.length; i += 2) {
-    const name = set[i] as string;
-    if (name.length === lowerCase.length && name.toLowerCase() === lowerCase) return true;
+    const other = set[i] as string;
+    if (other.length !== name.length || other === 'Vary') continue;
+    if (other === name || other.toLowerCase() === name.toLowerCase()) return true;
   }
   return false;
 }

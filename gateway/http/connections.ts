@@ -2,10 +2,17 @@
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
+/** `Host` as sent, in the form in which hosts are compared (undefined when it is none), and the port that it asks for. */
+export type Host = { readonly sent: string; readonly name: string | undefined; readonly port: string };
+
+const noHost: Host = { sent: '', name: undefined, port: '' };
+
 export type Connection = {
   readonly address: string;
   readonly isTrusted: boolean;
   readonly isTls: boolean;
+  /** The host of its last request, taken apart; most connections ask for one only. */
+  host: Host;
   /** Its framing was in doubt once: what comes after that is not looked at. */
   isDoomed: boolean;
   /** Bytes that earlier requests of the connection account for. */
@@ -25,6 +32,7 @@ export function createConnections(trustedProxies: readonly string[]): (socket: S
       address,
       isTrusted: trusted !== undefined && isIP(address) > 0 && trusted.check(address, familyOf(address)),
       isTls: (socket as Partial<TLSSocket>).encrypted === true,
+      host: noHost,
       isDoomed: false,
       countedIn: 0,
       countedOut: 0,

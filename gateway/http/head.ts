@@ -1,10 +1,9 @@
 /** Reads the head of a request once: target, host, framing, and the headers that may go on. */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import type { Connection } from './connections.ts';
-import { plainAddress } from './connections.ts';
+import { type Connection, type Host, plainAddress } from './connections.ts';
 import type { RefusalCode } from './errors.ts';
-import { headerValue, kind, kindOf, namedByConnection, withoutHeaders } from './headers.ts';
+import { HeaderNames, headerValue, headerValues, kind, kindOf, namedByConnection, withoutHeaders } from './headers.ts';
 import { normalPath } from './path.ts';
 
 export type Head = {
@@ -42,8 +41,8 @@ export function readHead(incoming: IncomingMessage, connection: Connection, limi
   if (target.length > limits.maxUrlBytes) return { code: 'url_too_long', contentType, isFatal: true };
   if (!hasClearFraming(incoming, fields)) return { code: 'bad_framing', contentType, isFatal: true };
   const { authority, pathAndQuery } = originForm(target);
-  const host = authority ?? fields.host;
-  const hostName = comparableHost(host);
+  const host = hostOf(authority ?? fields.host, connection);
+  const hostName = host.name;
   if (fields.hosts > 1 || hostName === undefined) return { code: 'bad_host', contentType, isFatal: true };
   const question = pathAndQuery.indexOf('?');
   const path = normalPath(question < 0 ? pathAndQuery : pathAndQuery.slice(0, question));
@@ -55,7 +54,7 @@ export function readHead(incoming: IncomingMessage, connection: Connection, limi
     target,
     path,
     query: question < 0 ? '' : pathAndQuery.slice(question),
-    host,
+    host: host.sent,
     hostName,
     headers: fields.headers,
     hasUnderscore: fields.hasUnderscore,
@@ -161,11 +160,17 @@ function originForm(target: string): { readonly authority?: string; readonly pat
   return { authority, pathAndQuery: rest.startsWith('/') ? rest : `/${rest}` };
 }
 
-/** Lower case, without port and trailing dot; undefined when it is no host. */
-function comparableHost(host: string): string | undefined {
-  const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._~%!$&'()*+;=-]+)(?::\d{0,5})?$/.exec(host);
+function hostOf(sent: string, connection: Connection): Host {
+  if (connection.host.sent !== sent) connection.host = { sent, ...partsOf(sent, connection.isTls) };
+  return connection.host;
+}
+
+/** The name in lower case, without trailing dot; the port that the client asked for, which may not be the listener's. */
+function partsOf(host: string, isTls: boolean): Omit<Host, 'sent'> {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._~%!$&'()*+;=-]+)(?::(\d{0,5}))?$/.exec(host);
   const name = match?.[1]?.toLowerCase();
-  return name?.endsWith('.') ? name.slice(0, -1) || undefined : name;
+  const port = match?.[2] || (isTls ? '443' : '80');
+  return { name: name?.endsWith('.') ? name.slice(0, -1) || undefined : name, port };
 }
 
 /** `X-Real-IP` when it parses, else the leftmost of `X-Forwarded-For`; a trusted proxy is believed. */
@@ -176,35 +181,19 @@ function claimedAddress({ forwarded }: Fields, { address }: Connection): string 
   return first && isIP(first) > 0 ? plainAddress(first) : address;
 }
 
-const replaced: ReadonlySet<string> = new Set([
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-forwarded-host',
-  'x-forwarded-port',
-]);
+const replaced = new HeaderNames(['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-port']);
 
-function addForwarded({ headers, forwarded }: Fields, { address, isTls }: Connection, host: string): void {
+function addForwarded({ headers, forwarded }: Fields, { address, isTls }: Connection, host: Host): void {
   if (forwarded.length === 0) {
-    const port = portOf(host, isTls);
     headers.push('X-Forwarded-For', address, 'X-Forwarded-Proto', isTls ? 'https' : 'http');
-    headers.push('X-Forwarded-Host', host, 'X-Forwarded-Port', port);
+    headers.push('X-Forwarded-Host', host.sent, 'X-Forwarded-Port', host.port);
     return;
   }
   const given = (name: string): string | undefined => headerValue(forwarded, name);
-  const chain: string[] = [];
-  for (let i = 0; i < forwarded.length; i += 2) {
-    if ((forwarded[i] as string).toLowerCase() === 'x-forwarded-for') chain.push(forwarded[i + 1] as string);
-  }
+  const chain = headerValues(forwarded, 'x-forwarded-for');
   headers.push(...withoutHeaders(forwarded, replaced));
   headers.push('X-Forwarded-For', [...chain, address].join(', '));
   headers.push('X-Forwarded-Proto', given('x-forwarded-proto') ?? (isTls ? 'https' : 'http'));
-  headers.push('X-Forwarded-Host', given('x-forwarded-host') ?? host);
-  headers.push('X-Forwarded-Port', given('x-forwarded-port') ?? portOf(host, isTls));
-}
-
-/** The port that the client asked for; the listener's own may be another one behind a port mapping. */
-function portOf(host: string, isTls: boolean): string {
-  const colon = host.lastIndexOf(':');
-  const port = colon > host.lastIndexOf(']') ? host.slice(colon + 1) : '';
-  return port === '' ? (isTls ? '443' : '80') : port;
+  headers.push('X-Forwarded-Host', given('x-forwarded-host') ?? host.sent);
+  headers.push('X-Forwarded-Port', given('x-forwarded-port') ?? host.port);
 }

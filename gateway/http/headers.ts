@@ -19,12 +19,35 @@ export function headerValues(headers: RawHeaders, lowerCase: string): string[] {
   return values;
 }
 
-/** A copy without the headers of these names (lower case). */
-export function withoutHeaders(headers: RawHeaders, names: ReadonlySet<string>): string[] {
+/** A set of header names that looks at letters only when a name has the length of one of its own. */
+export class HeaderNames {
+  readonly #names: ReadonlySet<string>;
+  readonly #lengths: readonly boolean[];
+
+  /** In any case. */
+  constructor(names: Iterable<string>) {
+    this.#names = new Set([...names].map((name) => name.toLowerCase()));
+    const longest = Math.max(0, ...[...this.#names].map(({ length }) => length));
+    this.#lengths = Array.from({ length: longest + 1 }, (_, length) =>
+      [...this.#names].some((name) => name.length === length),
+    );
+  }
+
+  has(name: string): boolean {
+    return (
+      name.length < this.#lengths.length &&
+      this.#lengths[name.length] === true &&
+      (this.#names.has(name) || this.#names.has(name.toLowerCase()))
+    );
+  }
+}
+
+/** A copy without the headers of these names. */
+export function withoutHeaders(headers: RawHeaders, names: HeaderNames): string[] {
   const kept: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
-    if (!names.has(name.toLowerCase())) kept.push(name, headers[i + 1] as string);
+    if (!names.has(name)) kept.push(name, headers[i + 1] as string);
   }
   return kept;
 }
@@ -44,15 +67,13 @@ export const kind = {
   contentType: 11,
 } as const;
 
-const kinds: ReadonlyMap<string, number> = new Map([
-  ...[
-    'keep-alive',
-    'proxy-connection',
-    'proxy-authorization',
-    'proxy-authenticate',
-    'proxy-authentication-info',
-    'http2-settings',
-  ].map((name) => [name, kind.hop] as const),
+const known: readonly (readonly [name: string, meaning: number])[] = [
+  ['keep-alive', kind.hop],
+  ['proxy-connection', kind.hop],
+  ['proxy-authorization', kind.hop],
+  ['proxy-authenticate', kind.hop],
+  ['proxy-authentication-info', kind.hop],
+  ['http2-settings', kind.hop],
   ['connection', kind.connection],
   ['host', kind.host],
   ['content-length', kind.contentLength],
@@ -60,41 +81,49 @@ const kinds: ReadonlyMap<string, number> = new Map([
   ['expect', kind.expect],
   ['te', kind.te],
   ['upgrade', kind.upgrade],
-  ...['forwarded', 'x-real-ip', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-port'].map(
-    (name) => [name, kind.forwarded] as const,
-  ),
+  ['forwarded', kind.forwarded],
+  ['x-real-ip', kind.forwarded],
   ['user-agent', kind.userAgent],
   ['content-type', kind.contentType],
-]);
+];
 
-/** Only names of these lengths need a look at their letters. */
-const lengths: readonly boolean[] = Array.from({ length: 64 }, (_, length) =>
-  [...kinds.keys()].some((name) => name.length === length),
+type Known = { readonly name: string; readonly first: number; readonly meaning: number };
+
+const longestKnown = 25;
+
+/** By length: hashing every name of every request would cost more than a look at its first letter. */
+const byLength: readonly (readonly Known[])[] = Array.from({ length: longestKnown + 1 }, (_, length) =>
+  known
+    .filter(([name]) => name.length === length)
+    .map(([name, meaning]) => ({ name, first: name.charCodeAt(0), meaning })),
 );
+
+const letterX = 120;
 
 /** 0 for a header that simply passes. */
 export function kindOf(name: string): number {
-  if (lengths[name.length] !== true) return isForwardedName(name) ? kind.forwarded : 0;
-  return kinds.get(name) ?? kinds.get(name.toLowerCase()) ?? (isForwardedName(name) ? kind.forwarded : 0);
+  const { length } = name;
+  const first = name.charCodeAt(0) | 0x20;
+  if (length <= longestKnown) {
+    for (const entry of byLength[length] as readonly Known[]) {
+      if (entry.first === first && (name === entry.name || name.toLowerCase() === entry.name)) return entry.meaning;
+    }
+  }
+  // The whole family: a client may not claim what only a proxy in front of us can know.
+  return first === letterX && length > 12 && /^x-forwarded-/i.test(name) ? kind.forwarded : 0;
 }
-
-/** The whole family: a client may not claim what only a proxy in front of us can know. */
-const isForwardedName = (name: string): boolean => {
-  const first = name.charCodeAt(0);
-  return (first === 120 || first === 88) && name.length > 12 && /^x-forwarded-/i.test(name);
-};
 
 /** Names in `Connection` never take away what frames or addresses the message. */
 const unnameable: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'host', 'close', 'keep-alive']);
 
 /** The headers that a `Connection` value names, in lower case; undefined when it names none. */
-export function namedByConnection(value: string): ReadonlySet<string> | undefined {
+export function namedByConnection(value: string): HeaderNames | undefined {
   if (value === 'keep-alive' || value === 'close') return undefined;
   const names = value
     .split(',')
     .map((token) => token.trim().toLowerCase())
     .filter((token) => token !== '' && !unnameable.has(token));
-  return names.length > 0 ? new Set(names) : undefined;
+  return names.length > 0 ? new HeaderNames(names) : undefined;
 }
 
 export type UnderscoreRule = 'guard' | 'drop' | 'keep';
@@ -160,5 +189,8 @@ export function readAnswerHead(raw: readonly (string | Buffer)[]): AnswerHead | 
   return { headers: named ? withoutHeaders(headers, named) : headers, contentLength };
 }
 
+/** The platform's own reader of bytes; `toString` finds it by the name of the encoding, for every header anew. */
+type Latin1Bytes = { latin1Slice(): string };
+
 const latin1 = (text: string | Buffer | undefined): string =>
-  typeof text === 'string' ? text : (text?.toString('latin1') ?? '');
+  typeof text === 'string' ? text : text === undefined ? '' : (text as unknown as Latin1Bytes).latin1Slice();

@@ -1,23 +1,22 @@
 /** Limits how often all callers of an API together may call it, and tells them where they stand (api-definition design 10.4, 11). */
 import type { RateLimit } from '../../domain/api/definition.ts';
 import type { Step } from '../http/context.ts';
-import type { Clock, Counters, LimitDecision } from '../ports.ts';
+import type { Counters, LimitDecision } from '../ports.ts';
 
 export type RateLimitDependencies = {
   readonly counters: Counters;
-  readonly clock: Clock;
   /** `none` leaves all headers but `Retry-After` out. */
   readonly headers: 'all' | 'none';
 };
 
-export function rateLimit(apiId: string, limit: RateLimit, { counters, clock, headers }: RateLimitDependencies): Step {
+export function rateLimit(apiId: string, limit: RateLimit, { counters, headers }: RateLimitDependencies): Step {
   const key = `api:${apiId}`;
   const { rate, perMs } = limit;
   const policy = `"api";q=${rate};w=${Math.max(1, Math.ceil(perMs / 1000))}`;
   const limitText = String(rate);
   return function rateLimit(context) {
     const decision = counters.take(key, rate, perMs);
-    if (headers === 'all') tell(context.answerHeaders, decision, limitText, policy, clock.now());
+    if (headers === 'all') tell(context.answerHeaders, decision, limitText, policy, context.arrivedMs);
     return decision.allowed ? undefined : context.refuse('rate_api', ['Retry-After', retryAfter(decision)]);
   };
 }

@@ -108,7 +108,7 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
     }
     this.#expectedBytes = head.contentLength;
     context.answer = { status, statusText: statusText ?? '', headers: head.headers };
-    runChain(isPassedThrough(context) ? noSteps : this.#options.response, context, this.#responseEnded);
+    runChain(isPassedThrough(context) ? noSteps : this.#options.response, context, responseEnded);
     // A step that waits holds the upstream back; what has come already is kept until the head is out.
     if (!this.#isHeadWritten && !this.#isOver) {
       this.#waiting = [];
@@ -139,8 +139,10 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
     } else this.#fail(error);
   }
 
-  readonly #responseEnded = (context: Context, answer: Answer | undefined, error?: unknown): void => {
+  /** The response half is through, with an answer of its own or without. */
+  responseEnded(answer: Answer | undefined, error?: unknown): void {
     if (this.#isOver) return;
+    const context = this.#context;
     if (answer) {
       if (error !== undefined) this.#options.log.error('a step of the response half failed', { error });
       this.#isOver = true;
@@ -157,7 +159,7 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
     }
     this.#isHeadWritten = true;
     this.#release();
-  };
+  }
 
   /** The head is out: what waited follows it. */
   #release(): void {
@@ -214,6 +216,11 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
     }
     sendAnswer(context, context.refuse(failure.code, [], failure));
   }
+}
+
+/** One function for all requests; the exchange is what the context waits for. */
+function responseEnded(context: Context, answer: Answer | undefined, error?: unknown): void {
+  if (context.pending instanceof Exchange) context.pending.responseEnded(answer, error);
 }
 
 const pairs = (raw: readonly (string | Buffer)[]): [string, string][] => {

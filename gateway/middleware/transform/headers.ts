@@ -1,14 +1,14 @@
 /** Removes and adds headers on the way in and on the way out (api-definition design 6.4). */
 import type { HeaderTransform } from '../../../domain/api/definition.ts';
 import type { Context, Step } from '../../http/context.ts';
-import { withoutHeaders } from '../../http/headers.ts';
+import { HeaderNames, withoutHeaders } from '../../http/headers.ts';
 import { type Template, template } from './variables.ts';
 
 type Added = { readonly name: string; readonly value: string | Template };
 
 type Plan = {
-  /** Names (lower case) that go: those to remove, and those that are set anew. */
-  readonly gone: ReadonlySet<string>;
+  /** What goes: the names to remove, and those that are set anew. */
+  readonly gone: HeaderNames;
   readonly added: readonly Added[];
   /** The part of `added` that is the same for every request, as a raw list; undefined when a value has variables. */
   readonly fixed: readonly string[] | undefined;
@@ -36,7 +36,7 @@ export function responseHeaders(transform: HeaderTransform, hasVariables: boolea
 
 function planOf({ remove, add }: HeaderTransform, hasVariables: boolean): Plan {
   const added = add.map(({ name, value }) => ({ name, value: template(value, hasVariables) }));
-  const gone = new Set([...remove, ...add.map(({ name }) => name)].map((name) => name.toLowerCase()));
+  const gone = new HeaderNames([...remove, ...add.map(({ name }) => name)]);
   const fixed = added.flatMap(({ name, value }) => (typeof value === 'string' ? [name, printable(value)] : []));
   return { gone, added, fixed: fixed.length === added.length * 2 ? fixed : undefined };
 }
