@@ -78,9 +78,11 @@ export class Subscription {
     while (!signal.aborted) {
       try {
         if (!hasSnapshot) hasSnapshot = this.#takeSnapshot(await feed.snapshot(signal));
+        const before = this.#snapshot;
         hasSnapshot = await this.#takeChanges();
         if (hasSnapshot) pauseMs = first;
-        else await pause(first, undefined, { signal }).catch(ignore);
+        // A feed that answers at once with nothing new must not keep this process busy.
+        if (this.#snapshot === before) await pause(first, undefined, { signal }).catch(ignore);
         this.#lastContactMs = this.#options.clock.monotonic();
       } catch (error) {
         if (signal.aborted) return;
