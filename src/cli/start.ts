@@ -17,7 +17,7 @@ export function start(command: Command, terminal: Terminal): void {
     .addHelpText('before', 'Example:\n  svc start --demo\n  svc start --config svc.yaml --data /var/lib/svc\n')
     .option('--role <role>', `one of ${roles.join(', ')}; repeatable; all by default`, readRole)
     .option('--demo', 'with a sample upstream, and a sample API at the first start')
-    .action((flags: StartFlags) => run(terminal, flags));
+    .action((flags: StartFlags) => run(terminal, flags, command.parent?.version() ?? ''));
 }
 
 function readRole(text: string, before: readonly string[] | undefined): readonly string[] {
@@ -26,7 +26,7 @@ function readRole(text: string, before: readonly string[] | undefined): readonly
   throw new InvalidArgumentError(near ? `Did you mean ${near}?` : `Roles are ${roles.join(', ')}.`);
 }
 
-async function run(terminal: Terminal, flags: StartFlags): Promise<void> {
+async function run(terminal: Terminal, flags: StartFlags, version: string): Promise<void> {
   const { settings, warnings } = loadSettings(settingsFrom(terminal, flags));
   const log = createLog(settings.telemetry.log);
   const asked = stopAsked();
@@ -40,6 +40,7 @@ async function run(terminal: Terminal, flags: StartFlags): Promise<void> {
     const running = await compose(settings, {
       roles: flags.role ?? roles,
       isDemo: flags.demo === true,
+      version,
       log,
       announce: terminal.printError,
     });

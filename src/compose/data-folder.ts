@@ -1,7 +1,7 @@
 /** The data folder of one installation: made at the first start, owned by one management process at a time. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, openDatabase, sqliteFault } from '../stores/sqlite.ts';
+import { takeLock } from '../stores/process-lock.ts';
 
 /** Mode 0700: it holds the key ring and the admin token. */
 export const makeDataFolder = (directory: string): void => {
@@ -9,24 +9,19 @@ export const makeDataFolder = (directory: string): void => {
 };
 
 /**
- * Holds the folder until released; the operating system releases it when the process dies. Throws with the pid of the
- * process that holds it.
+ * Holds the folder until released; the kernel releases it when the process dies. Throws with the pid of the process that
+ * holds it.
  */
 export function holdDataFolder(directory: string): { release(): void } {
   const pidFile = join(directory, 'management.pid');
-  let lock: Database | undefined;
-  try {
-    lock = openDatabase(join(directory, 'management.lock'), { journal: 'truncate', busyTimeoutMs: 0 });
-    lock.exec('BEGIN EXCLUSIVE');
-  } catch (cause) {
-    lock?.close();
-    if (sqliteFault(cause) !== 'busy') throw cause;
-    const text = `${directory} is in use by another svc process${holder(pidFile)}; stop it or choose another --data`;
-    throw new Error(text, { cause });
+  const lock = takeLock(join(directory, 'management.lock'));
+  if (!lock) {
+    throw new Error(
+      `${directory} is in use by another svc process${holder(pidFile)}; stop it or choose another --data`,
+    );
   }
-  const held = lock;
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
-  return { release: () => held.close() };
+  return lock;
 }
 
 function holder(pidFile: string): string {

@@ -2,14 +2,19 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
+import { gatewayExtension } from '../../domain/api/definition.ts';
+import type { JsonObject } from '../../domain/event.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import { textAt } from '../../domain/json.ts';
+import { ClientError, createClient } from '../management/client.ts';
 
 /** 8090 unless a test asks for another port. */
 export const sampleUpstreamPort = 8090;
 
-export const sampleApiId = 'demo';
+const sampleApiId = 'demo';
 
 /** The document of the sample API; the management plane gives it its ids. */
-export const sampleDocument = (upstreamUrl: string) => ({
+const sampleDocument = (upstreamUrl: string) => ({
   openapi: '3.0.3',
   info: { title: 'Demo', version: '1.0.0' },
   servers: [{ url: upstreamUrl }],
@@ -30,6 +35,43 @@ export const sampleDocument = (upstreamUrl: string) => ({
     },
   },
 });
+
+type Management = { readonly store: EventStore; readonly adminToken: { readonly token: string } };
+
+/**
+ * Makes the sample API when the log has never had an API, through the management API as a user would. Answers where the
+ * sample API is; undefined when it was deleted.
+ */
+export async function ensureSampleApi(
+  { store, adminToken }: Management,
+  managementUrl: string,
+  upstreamUrl: string,
+): Promise<{ readonly id: string; readonly listenPath: string } | undefined> {
+  const client = createClient({ url: managementUrl, token: adminToken.token });
+  if (await isWithoutApis(store)) {
+    await client.send('POST', '/api/apis/streams', {
+      body: sampleDocument(upstreamUrl),
+      headers: { 'content-type': 'application/vnd.svc.streams.oas', 'x-svc-comment': 'sample API of the first start' },
+    });
+  }
+  try {
+    const { body } = await client.get(`/api/apis/${sampleApiId}`);
+    const listenPath = textAt(body as JsonObject, gatewayExtension, 'server', 'listenPath', 'value');
+    return listenPath === undefined ? undefined : { id: sampleApiId, listenPath };
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+async function isWithoutApis(store: EventStore): Promise<boolean> {
+  let after = '';
+  for (;;) {
+    const { events, next, atHead } = await store.readAll({ after, limit: 100, filter: { categories: ['api'] } });
+    if (events.length > 0 || atHead) return events.length === 0;
+    after = next;
+  }
+}
 
 /** Answers every request with its method, path, headers and body as JSON; `/echo` streams the body back as it comes. */
 export async function startSampleUpstream(port: number): Promise<{ url: string; stop(): Promise<void> }> {

@@ -13,7 +13,7 @@ import {
   noteLoss,
   segmentRows,
 } from './node-database.ts';
-import { isLocked, type ProcessLock, takeLock } from './process-lock.ts';
+import { isLocked, type ProcessLock, takeLock } from '../../process-lock.ts';
 import {
   epochText,
   openSegment,

@@ -1,6 +1,6 @@
 /** A lock that belongs to a living process: the kernel frees it when the process dies, however it dies. */
 import { existsSync, rmSync } from 'node:fs';
-import { type Database, openDatabase, sqliteFault } from '../../sqlite.ts';
+import { type Database, openDatabase, sqliteFault } from './sqlite.ts';
 
 export type ProcessLock = {
   /** Frees the lock and removes its file. */

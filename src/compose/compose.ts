@@ -1,0 +1,127 @@
+/** The composition root: from settings to running roles, and back down in reverse order. */
+import { shortPosition } from '../../domain/event-store.ts';
+import { startPump } from '../../pump/pump.ts';
+import type { Settings, SinkSettings } from '../config/settings.ts';
+import { openEmbeddedRecordLog } from '../stores/records/embedded-record-log.ts';
+import type { ProcessLog } from '../telemetry/log.ts';
+import { localUrl } from './addresses.ts';
+import { type Addresses, announceStart } from './announce.ts';
+import { makeDataFolder } from './data-folder.ts';
+import { ensureSampleApi, sampleUpstreamPort, startSampleUpstream } from './demo.ts';
+import { startGatewayRole } from './gateway.ts';
+import { type ManagementRole, startManagementRole } from './management.ts';
+
+export type Role = 'management' | 'gateway' | 'pump';
+
+export type ComposeOptions = {
+  readonly roles: readonly Role[];
+  readonly isDemo: boolean;
+  readonly version: string;
+  readonly log: ProcessLog;
+  /** A line for the person who starts it. */
+  readonly announce: (line: string) => void;
+};
+
+export type Running = { readonly addresses: Addresses; stop(): Promise<void> };
+
+/** When a part does not start, the parts that did are stopped again before this rejects. */
+export async function compose(given: Settings, options: ComposeOptions): Promise<Running> {
+  const { roles, isDemo, log } = options;
+  const settings = isDemo ? demoSettings(given) : given;
+  refuseLonelyGateway(roles);
+  makeDataFolder(settings.dataDirectory);
+  await using stack = new AsyncDisposableStack();
+  const upstream = isDemo && roles.includes('gateway') ? await startSampleUpstream(sampleUpstreamPort) : undefined;
+  if (upstream) stack.defer(() => upstream.stop());
+  const management = roles.includes('management') ? await startManagementRole(settings, log, stack) : undefined;
+  const carried = await startTraffic(settings, options, management, stack);
+  const managementUrl = await management?.listen();
+  const addresses: Addresses = {
+    ...carried,
+    ...(managementUrl === undefined ? {} : { management: managementUrl }),
+    ...(upstream ? { upstream: upstream.url } : {}),
+  };
+  const sample =
+    management && upstream ? await ensureSampleApi(management, managementUrl ?? '', upstream.url) : undefined;
+  const revision = management ? shortPosition(await management.store.head()) : undefined;
+  announceStart(options.announce, {
+    settings,
+    addresses,
+    version: options.version,
+    revision,
+    sample,
+    adminToken: management?.adminToken,
+  });
+  const running = stack.move();
+  return { addresses, stop: () => running.disposeAsync() };
+}
+
+/** The record log with those who write and read it: the gateway stops before the pump, so that the pump sees its end. */
+async function startTraffic(
+  settings: Settings,
+  { roles, version, log }: ComposeOptions,
+  management: ManagementRole | undefined,
+  stack: AsyncDisposableStack,
+): Promise<Addresses> {
+  const { fsync, maxBytes, maxAgeMs } = settings.analytics;
+  const records = openEmbeddedRecordLog({ directory: recordDirectory(settings), fsync, maxBytes, maxAgeMs, log });
+  stack.defer(() => records.close());
+  let addresses: Addresses = {};
+  if (roles.includes('pump')) {
+    const { listen, sinks } = settings.pump;
+    const pump = await startPump({ log: records, sinks, listen, logger: log, dataDirectory: settings.dataDirectory });
+    stack.defer(() => pump.stop(pumpStopMs));
+    if (pump.address)
+      addresses = { ...addresses, pump: localUrl({ host: pump.address.address, port: pump.address.port }) };
+  }
+  if (roles.includes('gateway') && management) {
+    const { url, controlUrl } = await startGatewayRole(settings, {
+      feed: management.feed,
+      records,
+      log,
+      version,
+      stack,
+    });
+    addresses = { ...addresses, gateway: url, control: controlUrl };
+  }
+  return addresses;
+}
+
+const pumpStopMs = 10_000;
+
+/** Gateways get their configuration from the management plane of the same process so far. */
+function refuseLonelyGateway(roles: readonly Role[]): void {
+  if (!roles.includes('gateway') || roles.includes('management')) return;
+  throw new Error('--role gateway needs --role management in the same process; a separate gateway is not offered yet');
+}
+
+function recordDirectory({ analytics }: Settings): string {
+  const { scheme, place } = /^(?<scheme>[a-z]+):(?<place>.+)$/s.exec(analytics.url)?.groups ?? {};
+  if (scheme !== 'embedded' || place === undefined) {
+    throw new Error('analytics.url: only embedded:FOLDER is known, for example embedded:./data/analytics');
+  }
+  return place;
+}
+
+const demoSink: SinkSettings = {
+  type: 'stdout',
+  required: false,
+  start: 'earliest',
+  maxRecordSize: 0,
+  filters: { apiIds: [], orgIds: [], responseCodes: [], skipApiIds: [], skipOrgIds: [], skipResponseCodes: [] },
+  ignoreFields: [],
+  omitDetailedRecording: false,
+  batch: { records: 1000, bytes: 1_048_576, waitMs: 50 },
+  retry: { initialMs: 200, maxMs: 30_000, maxElapsedMs: 0 },
+  timeoutMs: 10_000,
+  onReject: 'dlq',
+  meta: {},
+};
+
+/** The demo listens on loopback and prints its records, unless the settings say something else. */
+function demoSettings(settings: Settings): Settings {
+  const { gateway, pump } = settings;
+  const host = gateway.listen.host === '0.0.0.0' ? '127.0.0.1' : gateway.listen.host;
+  const sinks = Object.keys(pump.sinks).length > 0 ? pump.sinks : { stdout: demoSink };
+  return { ...settings, gateway: { ...gateway, listen: { ...gateway.listen, host } }, pump: { ...pump, sinks } };
+}

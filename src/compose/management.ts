@@ -1,0 +1,86 @@
+/** The management role: stores, projections, first start and the management server, wired together. */
+import { join } from 'node:path';
+import type { EventStore } from '../../domain/event-store.ts';
+import { apiCatalog } from '../../projections/api-catalog.ts';
+import { certificateList } from '../../projections/certificate-list.ts';
+import { gatewayConfig } from '../../projections/gateway-config.ts';
+import { historyProjection } from '../../projections/history.ts';
+import { startProjector } from '../../projections/projector.ts';
+import type { Settings } from '../config/settings.ts';
+import { createFeed } from '../management/feed.ts';
+import { createManagement } from '../management/server.ts';
+import { openSqliteReadModels, type SqliteReadModels } from '../stores/models/sqlite-read-models.ts';
+import { openEventStore } from '../stores/open.ts';
+import { openKeyRing } from '../stores/secrets/keyring.ts';
+import type { ProcessLog } from '../telemetry/log.ts';
+import { addressText } from './addresses.ts';
+import { holdDataFolder } from './data-folder.ts';
+import { type AdminToken, ensureAdminToken, ensureOrganisation } from './first-start.ts';
+
+export type ManagementRole = {
+  readonly adminToken: AdminToken;
+  readonly feed: ReturnType<typeof createFeed>;
+  readonly store: EventStore;
+  readonly models: SqliteReadModels;
+  /** Accepts requests from here on; resolves with the address as a URL. */
+  listen(): Promise<string>;
+};
+
+/** Everything it opens is closed by the stack, in reverse order. */
+export async function startManagementRole(
+  settings: Settings,
+  log: ProcessLog,
+  stack: AsyncDisposableStack,
+): Promise<ManagementRole> {
+  const { dataDirectory: directory, management } = settings;
+  const held = holdDataFolder(directory);
+  stack.defer(() => held.release());
+  const { store, keyRing, models } = await openStores(settings, log, stack);
+  const now = (): Date => new Date();
+  const orgId = await ensureOrganisation(store, now);
+  const adminToken = ensureAdminToken(directory, management.bootstrapToken);
+  const projections = [apiCatalog, certificateList, historyProjection, gatewayConfig];
+  const projector = startProjector({ store, models, projections, log });
+  stack.defer(() => projector.stop());
+  const closing = new AbortController();
+  const feed = createFeed({ models, projector, signal: closing.signal });
+  stack.defer(() => closing.abort());
+  const server = createManagement({
+    ...{ store, models, projector, orgId, log, now },
+    seal: (clear, place) => keyRing.seal(clear, place),
+    settings: {
+      listen: addressText(management.listen),
+      bodyLimit: management.bodyLimitBytes,
+      pageSize: management.pageSize,
+      rateLimit: management.rateLimit,
+    },
+    bootstrapToken: adminToken.token,
+    feedReports: () => feed.reports(),
+  });
+  const listen = async (): Promise<string> => {
+    const { address } = await server.listen();
+    stack.defer(() => server.stop());
+    return address;
+  };
+  return { adminToken, feed, store, models, listen };
+}
+
+async function openStores(settings: Settings, log: ProcessLog, stack: AsyncDisposableStack) {
+  const { dataDirectory: directory, store: storeSettings } = settings;
+  const warn = (text: string): void => log.warn(text);
+  const store = await openEventStore(storeSettings.url, { maxEventBytes: storeSettings.maxEventBytes, warn });
+  stack.defer(() => store.close());
+  const keyRing = openKeyRing({
+    path: join(directory, 'keyring.db'),
+    masterKeyFile: storeSettings.secrets.masterKeyFile,
+    warn,
+  });
+  stack.defer(() => keyRing.close());
+  const models = openSqliteReadModels(join(directory, 'readmodels.db'), {
+    warn,
+    onSetAside: ({ path, reason }) =>
+      log.warn('the read models could not be used and are folded anew', { path, reason }),
+  });
+  stack.defer(() => models.close());
+  return { store, keyRing, models };
+}
