@@ -73,35 +73,39 @@ function recordOf(context: Context, place: Place, { clock, nodeTags }: Surroundi
     track_path: false,
     original_path: head.target,
     listen_path: definition.listenPath,
-    ext: {
-      node: place.node,
-      epoch: place.epoch,
-      seq: place.seq,
-      config_rev: context.revision,
-      api_rev: route.apiRevision,
-      // By the monotonic clock, so that no step of the wall clock puts the end before the beginning.
-      end: context.arrivedMs + total,
-      request_id: context.requestId,
-      client_host: head.host,
-      ...errorOf(context.failure, status),
-      bytes: { in: context.bytesIn, out: context.bytesOut },
-    },
+    ext: extensionOf(context, place, total, status),
   };
+}
+
+/** Two literals instead of a spread: this runs for every request. */
+function extensionOf(
+  context: Context,
+  { node, epoch, seq }: Place,
+  totalMs: number,
+  status: number,
+): AnalyticsRecord['ext'] {
+  const { revision: config_rev, requestId: request_id, head } = context;
+  const { apiRevision: api_rev } = context.route;
+  const { host: client_host } = head;
+  const bytes = { in: context.bytesIn, out: context.bytesOut };
+  // By the monotonic clock, so that no step of the wall clock puts the end before the beginning.
+  const end = context.arrivedMs + totalMs;
+  const error = errorOf(context.failure, status);
+  return error
+    ? { node, epoch, seq, config_rev, api_rev, end, request_id, client_host, error, bytes }
+    : { node, epoch, seq, config_rev, api_rev, end, request_id, client_host, bytes };
 }
 
 /** What was sent; 499 when the client left before there was anything. */
 const statusOf = ({ answer, failure }: Context): number =>
   failure?.code === 'client_gone' ? refusals.client_gone.status : (answer?.status ?? refusals.client_gone.status);
 
-const fromUpstream: { readonly error: RecordError } = {
-  error: { flag: 'URS', source: 'upstream', details: 'upstream_status' },
-};
-const noError: { readonly error?: RecordError } = {};
+const fromUpstream: RecordError = { flag: 'URS', source: 'upstream', details: 'upstream_status' };
 
-function errorOf(failure: Failure | undefined, status: number): { readonly error?: RecordError } {
-  if (!failure) return status >= 500 ? fromUpstream : noError;
+function errorOf(failure: Failure | undefined, status: number): RecordError | undefined {
+  if (!failure) return status >= 500 ? fromUpstream : undefined;
   const row = refusals[failure.code];
-  return { error: { flag: failure.flag ?? row.flag, source: row.part, details: failure.details ?? failure.code } };
+  return { flag: failure.flag ?? row.flag, source: row.part, details: failure.details ?? failure.code };
 }
 
 const forced = (path: string): string => (path.charCodeAt(0) === 47 ? path : `/${path}`);

@@ -46,6 +46,8 @@ export type AnswerHead = { status: number; statusText: string; headers: string[]
 /** What a step found out about who calls. */
 export type Session = { readonly keyId: string; readonly alias: string; readonly tags: readonly string[] };
 
+const noFields: readonly (readonly [string, string])[] = [];
+
 /** Keyless, or a credential that nobody has. */
 const nobody: Session = { keyId: '', alias: '', tags: [] };
 
@@ -90,7 +92,7 @@ export class Context {
   /** The body when a step had to read it whole. */
   bufferedBody: Buffer | undefined;
   /** Fields of a form body, when a step has read it. */
-  fields: readonly (readonly [string, string])[] = [];
+  fields: readonly (readonly [string, string])[] = noFields;
   /** Longest body that the API takes; 0 = no limit of its own. */
   maxBodyBytes = 0;
   /** The client waits for 100 before it sends its body. */

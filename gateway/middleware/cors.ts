@@ -11,7 +11,8 @@ type Rules = {
   readonly methods: ReadonlySet<string>;
   readonly headers: ReadonlySet<string> | undefined;
   readonly credentials: readonly string[];
-  readonly exposed: readonly string[];
+  /** What every allowed actual request gets beside its origin. */
+  readonly always: readonly string[];
   readonly maxAge: readonly string[];
 };
 
@@ -34,7 +35,10 @@ export function cors(definition: Cors, apiId: string, log: Log): Step {
     if (origin === undefined) return undefined;
     const isAllowed = allowsOrigin(rules, origin) && allowsMethod(rules, context.head.method);
     note(isAllowed, 'request', origin);
-    if (isAllowed) context.answerHeaders.push(...originHeaders(rules, origin), ...rules.exposed);
+    if (isAllowed) {
+      context.answerHeaders.push('Access-Control-Allow-Origin', rules.origins ? origin : '*');
+      if (rules.always.length > 0) context.answerHeaders.push(...rules.always);
+    }
     return undefined;
   };
 }
@@ -49,13 +53,16 @@ const varyOfPreflight: readonly string[] = [
 
 function rulesOf(cors: Cors): Rules {
   const isAnyOrigin = cors.allowedOrigins.length === 0 || cors.allowedOrigins.includes('*');
+  const credentials = cors.allowCredentials ? ['Access-Control-Allow-Credentials', 'true'] : [];
+  const { exposedHeaders } = cors;
+  const exposed = exposedHeaders.length > 0 ? ['Access-Control-Expose-Headers', exposedHeaders.join(', ')] : [];
   const headers = cors.allowedHeaders.length > 0 ? cors.allowedHeaders : defaultHeaders;
   return {
     origins: isAnyOrigin ? undefined : cors.allowedOrigins.map(originRule),
     methods: new Set([...(cors.allowedMethods.length > 0 ? cors.allowedMethods : defaultMethods), 'OPTIONS']),
     headers: headers.includes('*') ? undefined : new Set(headers.map((name) => name.toLowerCase())),
-    credentials: cors.allowCredentials ? ['Access-Control-Allow-Credentials', 'true'] : [],
-    exposed: cors.exposedHeaders.length > 0 ? ['Access-Control-Expose-Headers', cors.exposedHeaders.join(', ')] : [],
+    credentials,
+    always: [...credentials, ...exposed],
     maxAge: cors.maxAge === 0 ? [] : ['Access-Control-Max-Age', String(Math.max(0, cors.maxAge))],
   };
 }

@@ -12,7 +12,7 @@ export function memoryCounters({ monotonic }: { monotonic(): number }): Counters
   let takes = 0;
 
   function sweep(now: number): void {
-    for (const [key, { tat }] of counters) if (tat <= now) counters.delete(key);
+    for (const [key, { tat }] of counters) if ((tat[0] ?? 0) <= now) counters.delete(key);
   }
 
   return {
@@ -22,7 +22,7 @@ export function memoryCounters({ monotonic }: { monotonic(): number }): Counters
       if (takes % takesBetweenSweeps === 0) sweep(now);
       let counter = counters.get(key);
       if (counter?.rate !== rate || counter.perMs !== perMs) {
-        counter = { rate, perMs, tat: now };
+        counter = { rate, perMs, tat: Float64Array.of(now) };
         counters.set(key, counter);
       }
       return takeFrom(counter, now);
@@ -34,11 +34,11 @@ export function memoryCounters({ monotonic }: { monotonic(): number }): Counters
 const epsilonMs = 1e-6;
 
 function takeFrom(counter: Counter, now: number): LimitDecision {
-  const { rate, perMs } = counter;
+  const { rate, perMs, tat } = counter;
   const stepMs = perMs / rate;
-  const ahead = Math.max(counter.tat - now, 0);
+  const ahead = Math.max((tat[0] ?? 0) - now, 0);
   const allowed = ahead <= perMs - stepMs + epsilonMs;
-  if (allowed) counter.tat = now + ahead + stepMs;
+  if (allowed) tat[0] = now + ahead + stepMs;
   const resetMs = allowed ? ahead + stepMs : ahead;
   return {
     allowed,
