@@ -19,7 +19,7 @@ import type { Problem, Warning } from '../domain/errors.ts';
 import type { ApiId, OrgId } from '../domain/ids.ts';
 import { isObject, objectAt } from '../domain/json.ts';
 
-export type ApiToCheck = {
+type ApiToCheck = {
   readonly apiId: ApiId;
   readonly orgId: OrgId;
   readonly kind: ApiKind;
@@ -27,7 +27,7 @@ export type ApiToCheck = {
 };
 
 /** `definition` is present exactly when there is no problem. */
-export type CheckedApi = {
+type CheckedApi = {
   readonly definition?: ApiDefinition;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Warning[];

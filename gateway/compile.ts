@@ -27,7 +27,7 @@ export type CompileDependencies = StackDependencies & {
 
 export type CompiledApi = { readonly object: GatewayObject; readonly route: Route; readonly steps: readonly string[] };
 
-export type ApiResult = {
+type ApiResult = {
   readonly id: string;
   readonly result: 'loaded' | 'unchanged' | 'rejected';
   readonly code?: string;
@@ -36,7 +36,7 @@ export type ApiResult = {
 };
 
 /** An API that does not compile keeps its previous good revision, or is not served at all. */
-export type Rejected = {
+type Rejected = {
   readonly kind: 'api';
   readonly id: string;
   readonly code: string;

@@ -16,7 +16,7 @@ import { ProxyServer } from './http/server.ts';
 import type { Clock, Counters, Log } from './ports.ts';
 import { Agents } from './upstream/agents.ts';
 
-export type Address = { readonly host: string; readonly port: number };
+type Address = { readonly host: string; readonly port: number };
 
 /** Every member has a default; durations in ms, sizes in bytes. */
 export type GatewaySettings = {
@@ -40,7 +40,7 @@ export type GatewaySettings = {
   readonly swapEveryMs: number;
 };
 
-export const defaultGatewaySettings: GatewaySettings = {
+const defaultGatewaySettings: GatewaySettings = {
   version: '0.0.0',
   tags: [],
   trustedProxies: [],
@@ -73,7 +73,7 @@ export type GatewayOptions = {
   readonly settings?: Partial<GatewaySettings>;
 };
 
-export type Applied = {
+type Applied = {
   /** Of the feed; '' before the first snapshot. */
   readonly position: string;
   /** Of the last change that is served. */

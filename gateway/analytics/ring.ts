@@ -115,14 +115,7 @@ function markerOf({ reason, from, to, atFrom, atTo, tally }: Loss, epoch: number
 }
 
 /** 600 bytes for what every record has, plus what a client can make long. */
-export const estimatedBytes = ({
-  path,
-  raw_path,
-  original_path,
-  user_agent,
-  raw_request,
-  raw_response,
-}: AnalyticsRecord) =>
+const estimatedBytes = ({ path, raw_path, original_path, user_agent, raw_request, raw_response }: AnalyticsRecord) =>
   600 +
   path.length +
   raw_path.length +

@@ -1,7 +1,9 @@
 /** Rate counters in the memory of one process: GCRA, one number per counter (api-definition design 11). */
 import type { Counters, LimitDecision } from '../../../gateway/ports.ts';
 
-type Counter = { rate: number; perMs: number /** Theoretical arrival time of the next request. */; tat: number };
+/** `tat`: the theoretical arrival time of the next request, in an array of its own so that no number is boxed per request. */
+/** `tat[0]`: theoretical arrival time of the next request. In an array of its own, so that a new time is no new object. */
+type Counter = { readonly rate: number; readonly perMs: number; readonly tat: Float64Array };
 
 /** Counters at rest are as good as absent; they are looked for after so many look-ups. */
 const takesBetweenSweeps = 10_000;
