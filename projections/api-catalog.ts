@@ -134,7 +134,7 @@ export function getApi(documents: DocumentReader, orgId: OrgId, apiId: string): 
   return api?.orgId === orgId ? api : undefined;
 }
 
-export const apiSorts = ['name', '-name', 'created', '-created', 'updated', '-updated'] as const;
+const apiSorts = ['name', '-name', 'created', '-created', 'updated', '-updated'] as const;
 type ApiSort = (typeof apiSorts)[number];
 
 export type ApiQuery = {

@@ -21,7 +21,7 @@ export type PumpOptions = {
   readonly random?: () => number;
 };
 
-export type PumpStatus = { readonly sinks: Readonly<Record<string, PipelineStatus>> };
+type PumpStatus = { readonly sinks: Readonly<Record<string, PipelineStatus>> };
 
 export type Pump = {
   readonly address: AddressInfo | undefined;

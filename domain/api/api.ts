@@ -7,7 +7,7 @@ import { at, sameJson } from '../json.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from './definition.ts';
 
 /** What the caller meant by a PATCH: the mode, the query settings as given, and the SHA-256 of the body. */
-export type PatchIntent = {
+type PatchIntent = {
   readonly mode: 'oas-replace';
   readonly settings: Readonly<Record<string, string>>;
   readonly bodySha256: string;

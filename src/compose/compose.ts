@@ -11,7 +11,7 @@ import { ensureSampleApi, sampleUpstreamPort, startSampleUpstream } from './demo
 import { startGatewayRole } from './gateway.ts';
 import { type ManagementRole, startManagementRole } from './management.ts';
 
-export type Role = 'management' | 'gateway' | 'pump';
+type Role = 'management' | 'gateway' | 'pump';
 
 export type ComposeOptions = {
   readonly roles: readonly Role[];

@@ -164,7 +164,7 @@ export const families: readonly Family[] = [
   { folder: 'pump/sinks', table: 'pump/sinks.ts', shared: [] },
   { folder: 'src/management/routes', table: 'src/management/routes.ts', shared: [] },
   { folder: 'src/management/reactors', shared: [] },
-  { folder: 'src/stores', shared: ['sqlite.ts', 'file-systems.ts'], pickers: ['open.ts'] },
+  { folder: 'src/stores', shared: ['sqlite.ts', 'file-systems.ts', 'process-lock.ts'], pickers: ['open.ts'] },
   {
     folder: 'src/cli',
     table: 'src/main.ts',

@@ -1,6 +1,7 @@
 /** Hands out a node's run numbers and counts what earlier runs that were killed took with them. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isLocked, type ProcessLock, takeLock } from '../../process-lock.ts';
 import type { Database } from '../../sqlite.ts';
 import {
   addEpoch,
@@ -13,7 +14,6 @@ import {
   noteLoss,
   segmentRows,
 } from './node-database.ts';
-import { isLocked, type ProcessLock, takeLock } from '../../process-lock.ts';
 import {
   epochText,
   openSegment,

@@ -1,10 +1,10 @@
 /** One run of one gateway process in the embedded log: takes its number, encodes, hands to the writer thread. */
 import { mkdirSync } from 'node:fs';
 import type { Frame, Marker, RecordLane } from '../../../../domain/record-log.ts';
+import type { ProcessLock } from '../../process-lock.ts';
 import { createFrameCodec } from '../frame.ts';
 import { lockPath, sequencePath, takeEpoch } from './epochs.ts';
 import { type LostRange, openNodeDatabase } from './node-database.ts';
-import type { ProcessLock } from '../../process-lock.ts';
 import { RecordWriter } from './record-writer.ts';
 import type { WriterSettings } from './segment-writer.ts';
 import { SequenceFile } from './sequence-file.ts';
