@@ -163,7 +163,8 @@ describe('a proxied request', function () {
         peak = Math.max(peak, process.memoryUsage().rss - base);
       }
       expect(received).to.equal(size);
-      expect(peak).to.be.lessThan(128 * mib);
+      // Client, gateway and upstream share this process; a body that is held anywhere would be all of it, twice.
+      expect(peak).to.be.lessThan(size);
     });
 
     const emptyAnswers: readonly [name: string, method: string, answer: string, end: RegExp][] = [
