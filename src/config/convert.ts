@@ -47,7 +47,6 @@ export function toSettings(tree: Tree, dataDirectory: string): Settings {
         level: all.text('telemetry.log.level') as Settings['telemetry']['log']['level'],
         destination: all.text('telemetry.log.destination'),
       },
-      accessLog: { enabled: all.flag('telemetry.access_log.enabled') },
     },
   };
 }

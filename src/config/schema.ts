@@ -270,9 +270,6 @@ const telemetry = group('What svc says about itself. Nothing leaves the installa
     level: oneOf(['debug', 'info', 'warn', 'error', 'silent'], 'info', 'Lowest level that is written.'),
     destination: text('`stderr`, `stdout`, or the path of a file.', 'stderr'),
   }),
-  access_log: group('The access log: a line per request.', {
-    enabled: flag(true, 'Whether it is written.'),
-  }),
 });
 
 export const configSchema: ConfigSchema & { readonly $schema: string; readonly title: string } = {

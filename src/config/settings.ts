@@ -65,6 +65,5 @@ export type Settings = {
   readonly pump: { readonly listen: ListenAddress; readonly sinks: Readonly<Record<string, SinkSettings>> };
   readonly telemetry: {
     readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'; readonly destination: string };
-    readonly accessLog: { readonly enabled: boolean };
   };
 };

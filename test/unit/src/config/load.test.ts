@@ -63,7 +63,6 @@ describe('loadSettings', () => {
     expect(settings.pump).to.deep.equal({ listen: { host: '127.0.0.1', port: 8083 }, sinks: {} });
     expect(settings.telemetry).to.deep.equal({
       log: { level: 'info', destination: 'stderr' },
-      accessLog: { enabled: true },
     });
   });
 
