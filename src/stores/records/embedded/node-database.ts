@@ -58,11 +58,15 @@ export function openNodeDatabase(nodeDirectory: string): Database {
 export const followNodeDatabase = (nodeDirectory: string): Database =>
   openDatabase(path(nodeDirectory), { readOnly: true });
 
+/** A reader may come between the making of the file and that of its tables; then there is nothing to read yet. */
+const hasSchema = (database: Database): boolean =>
+  database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'segments'").get() !== undefined;
+
 export const epochRows = (database: Database): readonly EpochRow[] =>
-  database.prepare('SELECT * FROM epochs ORDER BY number').all().map(toEpoch);
+  hasSchema(database) ? database.prepare('SELECT * FROM epochs ORDER BY number').all().map(toEpoch) : [];
 
 export const segmentRows = (database: Database): readonly SegmentRow[] =>
-  database.prepare('SELECT * FROM segments ORDER BY epoch, n').all().map(toSegment);
+  hasSchema(database) ? database.prepare('SELECT * FROM segments ORDER BY epoch, n').all().map(toSegment) : [];
 
 const toEpoch = (row: Row): EpochRow => ({
   number: Number(row['number']),
