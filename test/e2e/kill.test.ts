@@ -29,7 +29,6 @@ describe('kill -9', function () {
   it('loses no acknowledged change and repeats no record', async () => {
     const upstream = await startSampleUpstream(0);
     const acknowledged: string[] = [];
-    const answered = new Set<string>();
     let svc: SvcProcess = await start();
     const document = (id: string) =>
       JSON.stringify(
@@ -48,11 +47,9 @@ describe('kill -9', function () {
     try {
       for (let round = 0; round < 5; round++) {
         const changes = Array.from({ length: 8 }, (_, i) => create(`api-${round}-${i}`).catch(() => {}));
-        const traffic = Array.from({ length: 30 }, async (_, i) => {
-          const path = `/r${round}-${i}`;
-          const answer = await fetch(`${svc.gateway}/first${path}`).catch(() => undefined);
-          if (answer?.status === 200) answered.add(path);
-        });
+        const traffic = Array.from({ length: 30 }, (_, i) =>
+          fetch(`${svc.gateway}/first/r${round}-${i}`).catch(() => {}),
+        );
         // Killed in the middle: as soon as a third of the changes was acknowledged.
         await eventually(() => acknowledged.length >= 1 + round * 3 + 2);
         await svc.kill();
