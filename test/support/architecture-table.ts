@@ -57,7 +57,7 @@ export const packages: readonly PackageRow[] = [
     isLazy: true,
   },
   { folder: 'src/main.ts', packages: ['commander'] },
-  { folder: 'src/cli', packages: ['commander', 'yaml'] },
+  { folder: 'src/cli', packages: ['commander', 'yaml', 'cli-progress'] },
   { folder: 'src/compose', packages: ['uuid'] },
   { folder: 'src/config', packages: ['ajv', 'ajv-formats', 'yaml'] },
   { folder: 'src/telemetry', packages: ['pino', 'prom-client', '@opentelemetry/*'] },
@@ -164,7 +164,7 @@ export const families: readonly Family[] = [
   { folder: 'pump/sinks', table: 'pump/sinks.ts', shared: [] },
   { folder: 'src/management/routes', table: 'src/management/routes.ts', shared: [] },
   { folder: 'src/management/reactors', shared: [] },
-  { folder: 'src/stores', shared: ['sqlite.ts', 'file-systems.ts', 'process-lock.ts'], pickers: ['open.ts'] },
+  { folder: 'src/stores', shared: ['sqlite.ts', 'file-systems.ts', 'process-lock.ts', 'opened-log.ts'], pickers: ['open.ts'] },
   {
     folder: 'src/cli',
     table: 'src/main.ts',
