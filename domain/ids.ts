@@ -1,5 +1,6 @@
 /** Branded ids, the only place where they are made, and the names of the streams that belong to them. */
 import { invalidId } from './errors.ts';
+import { categoryOf } from './event-store.ts';
 
 type Branded<Name extends string> = string & { readonly __brand: Name };
 
@@ -25,3 +26,11 @@ export const certStream = (id: CertId): string => `cert-${id}`;
 export const orgStream = (id: OrgId): string => `org-${id}`;
 /** The claim of one host and listen path; `hash` is the SHA-256 hex of its normal form. */
 export const routeStream = (hash: string): string => `uniq-route.${hash}`;
+/** The anchors of the whole log. */
+export const anchorStream = 'audit-anchors';
+
+/** Categories that are no history: no hash chain, no anchor, no export; their events may be let go. */
+const operational: ReadonlySet<string> = new Set(['gwnode', 'cell', 'canary', 'secretkey', 'svclog']);
+
+/** Whether a stream is part of the provable history (event-store design 8.1). */
+export const isAudited = (stream: string): boolean => !operational.has(categoryOf(stream));

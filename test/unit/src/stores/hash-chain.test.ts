@@ -1,0 +1,88 @@
+/** The hash chain: what is appended to an audited stream is linked, and every change of a link is found. */
+import { expect } from 'chai';
+import type { StoredEvent } from '../../../../domain/event-store.ts';
+import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
+import { chainedEventStore } from '../../../../src/stores/integrity/chained-event-store.ts';
+import { chainHash, noHash, verifyStream } from '../../../../src/stores/integrity/hash-chain.ts';
+import { append, bytes, event, write } from '../../../support/event-store-events.ts';
+import { failureOf } from '../../../support/event-store-failure.ts';
+
+const fixed = {
+  ...{ stream: 'api-a', revision: 0n, id: '0190a0a0-0000-7000-8000-000000000001', type: 'Happened', schema: 1 },
+  data: bytes('{"n":1}'),
+};
+
+async function chainOfThree(): Promise<readonly StoredEvent[]> {
+  const store = chainedEventStore(new MemoryEventStore());
+  await append(store, [write('api-a', 'noStream', event(), event({ data: bytes('{"n":2}') }))]);
+  await append(store, [write('api-a', 1n, event())]);
+  return store.readStream('api-a', { limit: 10 });
+}
+
+describe('hash chain', () => {
+  it('the hash of a known event is this one, whatever the order of its metadata', () => {
+    const hash = '5c807cec0abdbf0002cedef668b31738fecc2698056857f9d015266da726fd38';
+    const one = chainHash(noHash, { ...fixed, meta: { v: '1', actorId: 'tester', prevHash: noHash } });
+    const other = chainHash(noHash, { ...fixed, meta: { prevHash: noHash, actorId: 'tester', v: '1', hash: 'x' } });
+    expect([one, other]).to.deep.equal([hash, hash]);
+  });
+
+  it('links the events of one append and of the next', async () => {
+    const stored = await chainOfThree();
+    expect(stored[0]?.meta['prevHash']).to.equal(noHash);
+    expect(stored.slice(1).map(({ meta }) => meta['prevHash'])).to.deep.equal(
+      stored.slice(0, 2).map(({ meta }) => meta['hash']),
+    );
+    expect(verifyStream(stored)).to.equal(undefined);
+  });
+
+  const changes: readonly [string, (event: StoredEvent) => StoredEvent, string][] = [
+    ['payload', (event) => ({ ...event, data: bytes('{"n":3}') }), 'changed'],
+    ['type', (event) => ({ ...event, type: 'Other' }), 'changed'],
+    ['schema', (event) => ({ ...event, schema: 2 }), 'changed'],
+    ['id', (event) => ({ ...event, id: event.id.replace(/./, 'f') }), 'changed'],
+    ['stream', (event) => ({ ...event, stream: 'api-b' }), 'changed'],
+    ['metadata', (event) => ({ ...event, meta: { ...event.meta, actorId: 'somebody' } }), 'changed'],
+    ['hash', (event) => ({ ...event, meta: { ...event.meta, hash: noHash } }), 'changed'],
+    ['predecessor', (event) => ({ ...event, meta: { ...event.meta, prevHash: noHash } }), 'other_predecessor'],
+    ['missing hash', (event) => ({ ...event, meta: { v: '1' } }), 'no_hash'],
+    ['revision', (event) => ({ ...event, revision: 2n }), 'revision_missing'],
+  ];
+  for (const [what, change, reason] of changes) {
+    it(`finds another ${what} in the middle`, async () => {
+      const stored = await chainOfThree();
+      const tampered = stored.map((one, index) => (index === 1 ? change(one) : one));
+      expect(verifyStream(tampered)).to.deep.equal({ event: tampered[1], reason });
+    });
+  }
+
+  it('finds a dropped, a swapped and an inserted event', async () => {
+    const [a, b, c] = (await chainOfThree()) as [StoredEvent, StoredEvent, StoredEvent];
+    expect(verifyStream([a, c])?.event).to.equal(c);
+    expect(verifyStream([b, c])?.event).to.equal(b);
+    expect(verifyStream([a, c, b])?.event).to.equal(c);
+    expect(verifyStream([a, b, { ...b, revision: 2n }])?.reason).to.equal('other_predecessor');
+  });
+
+  it('an append to an audited stream without an explicit expectation is refused, and so is retention', async () => {
+    const store = chainedEventStore(new MemoryEventStore());
+    for (const expected of ['any', 'streamExists'] as const) {
+      expect(await failureOf(append(store, [write('api-a', expected, event())]))).to.include({ code: 'Unsupported' });
+    }
+    expect(await failureOf(store.retain('api-a', { maxCount: 1 }))).to.include({ code: 'Unsupported' });
+    expect(await store.readStream('api-a', { limit: 1 })).to.deep.equal([]);
+  });
+
+  it('operational streams are not chained', async () => {
+    const store = chainedEventStore(new MemoryEventStore());
+    await append(store, [write('gwnode-a', 'any', event())]);
+    const [stored] = await store.readStream('gwnode-a', { limit: 1 });
+    expect(stored?.meta).not.to.have.any.keys('hash', 'prevHash');
+  });
+
+  it('a conflict stays a conflict', async () => {
+    const store = chainedEventStore(new MemoryEventStore());
+    await append(store, [write('api-a', 'noStream', event())]);
+    expect(await failureOf(append(store, [write('api-a', 5n, event())]))).to.include({ actual: 0n });
+  });
+});
