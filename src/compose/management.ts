@@ -10,7 +10,7 @@ import type { Settings } from '../config/settings.ts';
 import { createFeed } from '../management/feed.ts';
 import { createManagement } from '../management/server.ts';
 import { openSqliteReadModels, type SqliteReadModels } from '../stores/models/sqlite-read-models.ts';
-import { openEventStore } from '../stores/open.ts';
+import { openLog } from '../stores/open.ts';
 import { openKeyRing } from '../stores/secrets/keyring.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
 import { addressText } from './addresses.ts';
@@ -68,8 +68,9 @@ export async function startManagementRole(
 async function openStores(settings: Settings, log: ProcessLog, stack: AsyncDisposableStack) {
   const { dataDirectory: directory, store: storeSettings } = settings;
   const warn = (text: string): void => log.warn(text);
-  const store = await openEventStore(storeSettings.url, { maxEventBytes: storeSettings.maxEventBytes, warn });
-  stack.defer(() => store.close());
+  const opened = await openLog(storeSettings.url, { maxEventBytes: storeSettings.maxEventBytes, warn });
+  stack.defer(() => opened.close());
+  const { store, cells } = opened;
   const keyRing = openKeyRing({
     path: join(directory, 'keyring.db'),
     masterKeyFile: storeSettings.secrets.masterKeyFile,
@@ -82,5 +83,5 @@ async function openStores(settings: Settings, log: ProcessLog, stack: AsyncDispo
       log.warn('the read models could not be used and are folded anew', { path, reason }),
   });
   stack.defer(() => models.close());
-  return { store, keyRing, models };
+  return { store, cells, keyRing, models };
 }

@@ -1,35 +1,37 @@
 /** Every store by its address. */
 import { nearestName } from '../../domain/errors.ts';
-import type { EventStore } from '../../domain/event-store.ts';
-import { MemoryEventStore } from './events/memory-event-store.ts';
-import { openSqliteEventStore } from './events/sqlite-event-store.ts';
+import { openMemoryLog } from './events/memory-log.ts';
+import { openSqliteLog } from './events/sqlite-event-store.ts';
+import { chainedEventStore } from './integrity/chained-event-store.ts';
+import type { OpenedLog, OpenLogOptions } from './opened-log.ts';
 
-export type OpenEventStoreOptions = {
-  /** ms since 1970. Default: the clock of the machine. */
-  readonly now?: () => number;
-  /** Payload of one event (`store.max_event_bytes`). Default 4 MiB. */
-  readonly maxEventBytes?: number;
-  /** Told what is doubtful but not refused, such as a file system of unknown type. */
-  readonly warn?: (text: string) => void;
+type Opener = (url: string, options: OpenLogOptions) => Promise<OpenedLog>;
+
+const sqlite: Opener = async (url, options) => {
+  const path = placeOf(url);
+  if (path === '') throw new Error('store.url: sqlite: needs a path, for example sqlite:./data/events.db');
+  return openSqliteLog({ ...options, path });
 };
 
-type Opener = (place: string, options: OpenEventStoreOptions) => Promise<EventStore>;
+const engines: Readonly<Record<string, Opener>> = { memory: (_, options) => openMemoryLog(options), sqlite };
 
-const eventStores: Readonly<Record<string, Opener>> = {
-  memory: async (_, options) => new MemoryEventStore(options),
-  sqlite: async (place, options) => {
-    if (place === '') throw new Error('store.url: sqlite: needs a path, for example sqlite:./data/events.db');
-    return openSqliteEventStore({ ...options, path: place });
-  },
-};
+const schemeOf = (url: string): string => /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(url)?.[0] ?? '';
 
-/** `sqlite:PATH` or `memory:`. The text of a refusal never repeats the address, which may hold a password. */
-export async function openEventStore(url: string, options: OpenEventStoreOptions = {}): Promise<EventStore> {
-  const { scheme = '', place = '' } =
-    /^(?<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?:\/\/(?=\/))?(?<place>.*)$/s.exec(url)?.groups ?? {};
-  const known = Object.keys(eventStores);
-  const open = Object.hasOwn(eventStores, scheme.toLowerCase()) ? eventStores[scheme.toLowerCase()] : undefined;
-  if (open) return open(place, options);
+/** `sqlite:PATH`, `sqlite:///PATH` with three slashes too. */
+const placeOf = (url: string): string => url.replace(/^[^:]*:(?:\/\/(?=\/))?/s, '');
+
+/**
+ * `sqlite:PATH` or `memory:`. What is appended through the store that this gives is chained by hash. The text of a refusal
+ * never repeats the address, which may hold a password.
+ */
+export async function openLog(url: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
+  const scheme = schemeOf(url);
+  const known = Object.keys(engines);
+  const open = Object.hasOwn(engines, scheme.toLowerCase()) ? engines[scheme.toLowerCase()] : undefined;
+  if (open) {
+    const log = await open(url, options);
+    return { ...log, store: chainedEventStore(log.store) };
+  }
   const nearest = nearestName(scheme, known);
   const hint = nearest ? `, did you mean ${nearest}:?` : '';
   const subject = scheme === '' ? 'store.url has no scheme' : `store.url: the scheme ${scheme}: is not known`;

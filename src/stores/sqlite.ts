@@ -1,7 +1,7 @@
 /** The seam over `node:sqlite`, its only importer: a few calls, the version floor and the refusal of network file systems. */
-import { mkdirSync, statfsSync } from 'node:fs';
+import { mkdirSync, rmSync, statfsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { fileSystemOf } from './file-systems.ts';
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
@@ -112,6 +112,38 @@ function setUp(database: Database, options: OpenOptions): void {
     const { page_size } = database.prepare('PRAGMA page_size').get() ?? {};
     database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(options.maxBytes / Number(page_size)))}`);
   }
+}
+
+/** More pages than a file can have: a copy in one step is one read transaction, which no writer makes start again. */
+const allPages = 2_147_483_647;
+
+/**
+ * A whole and checked copy of a database at one moment, in a new file, while others go on writing. Throws when the copy
+ * exists already. Never a copy of files: what stands in the log beside the file would be missing.
+ */
+export async function copyDatabase(path: string, to: string): Promise<void> {
+  const source = new DatabaseSync(path, { readOnly: true, timeout: defaultBusyTimeoutMs });
+  let isMade = false;
+  try {
+    const copy = openDatabase(to, { journal: 'truncate' });
+    isMade = copy.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.['count'] === 0;
+    copy.close();
+    if (!isMade) throw new Error(`${to} exists already`);
+    await backup(source, to, { rate: allPages });
+    checkCopy(to);
+  } catch (error) {
+    if (isMade) rmSync(to, { force: true });
+    throw error;
+  } finally {
+    source.close();
+  }
+}
+
+/** Leaves one file: the copy says that it has a write-ahead log, but nothing is in it. */
+function checkCopy(path: string): void {
+  using copy = openDatabase(path, { journal: 'truncate' });
+  const found = copy.prepare('PRAGMA integrity_check').get()?.['integrity_check'];
+  if (found !== 'ok') throw new Error(`the copy ${path} is damaged: ${found}`);
 }
 
 const defaultBusyTimeoutMs = 5_000;

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EventStore, NewEvent } from '../../domain/event-store.ts';
-import { openEventStore } from '../../src/stores/open.ts';
+import { openLog } from '../../src/stores/open.ts';
 
 export type Measured = { readonly name: string; readonly figures: Record<string, number | string> };
 
@@ -23,8 +23,8 @@ export async function run(): Promise<Measured[]> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-append-'));
   try {
     return [
-      await measure('sqlite', await openEventStore(`sqlite:${join(folder, 'events.db')}`)),
-      await measure('memory', await openEventStore('memory:')),
+      await measure('sqlite', (await openLog(`sqlite:${join(folder, 'events.db')}`)).store),
+      await measure('memory', (await openLog('memory:')).store),
     ];
   } finally {
     await rm(folder, { recursive: true, force: true });

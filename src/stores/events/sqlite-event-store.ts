@@ -18,6 +18,9 @@ import {
   type StoreHealth,
   type Write,
 } from '../../../domain/event-store.ts';
+import { CellConflict, checkCell, type SharedCells } from '../../../domain/shared-cells.ts';
+import type { OpenedLog } from '../opened-log.ts';
+import { copyDatabase } from '../sqlite.ts';
 import {
   checkLimit,
   checkWrites,
@@ -56,6 +59,18 @@ export async function openSqliteEventStore({
   return new SqliteEventStore(worker, opened.identity, { now, maxEventBytes });
 }
 
+/** The store with its cells and what an operator asks of it. */
+export async function openSqliteLog(options: SqliteEventStoreOptions): Promise<OpenedLog> {
+  const store = await openSqliteEventStore(options);
+  return {
+    store,
+    cells: store.cells,
+    bumpEra: () => store.bumpEra(),
+    backup: (path) => copyDatabase(options.path, path),
+    close: () => store.close(),
+  };
+}
+
 function firstReply(worker: Worker): Promise<Extract<Reply, { type: 'opened' }>> {
   const { promise, resolve, reject } = Promise.withResolvers<Extract<Reply, { type: 'opened' }>>();
   const settle = (reply: Reply): void => {
@@ -77,6 +92,7 @@ type Pending = {
 export class SqliteEventStore implements EventStore, AsyncDisposable {
   readonly identity: LogIdentity;
   readonly can: Capabilities;
+  readonly cells: SharedCells;
   readonly #worker: Worker;
   readonly #now: () => number;
   readonly #pending = new Map<number, Pending>();
@@ -106,6 +122,7 @@ export class SqliteEventStore implements EventStore, AsyncDisposable {
       commandRecord: true,
       maxEventBytes,
     };
+    this.cells = this.#cells();
     worker.on('message', (reply: Reply) => this.#hear(reply));
     worker.on('error', (cause) => this.#fail(cause));
     worker.on('exit', () => this.#fail(new Error('the worker of the event store has ended')));
@@ -165,6 +182,10 @@ export class SqliteEventStore implements EventStore, AsyncDisposable {
     return this.#call('health');
   }
 
+  async bumpEra(): Promise<number> {
+    return this.#call('bumpEra');
+  }
+
   /** Waits for everything that was asked before; later calls are refused. */
   close(): Promise<void> {
     this.#closing ??= this.#shut();
@@ -184,6 +205,26 @@ export class SqliteEventStore implements EventStore, AsyncDisposable {
     const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
     await closed;
     await ended;
+  }
+
+  #cells(): SharedCells {
+    return {
+      read: async (key) => {
+        checkCell(key);
+        return this.#call('readCell', key);
+      },
+      write: async (key, value, expected) => {
+        checkCell(key, value);
+        const version = await this.#call('writeCell', { key, value, expected, nowMs: this.#now() });
+        if (version === undefined) throw new CellConflict(key, expected);
+        return version;
+      },
+      list: (prefix) => this.#call('listCells', prefix),
+      remove: async (key) => {
+        checkCell(key);
+        return this.#call('removeCell', key);
+      },
+    };
   }
 
   #call<Name extends CallName>(call: Name, ...args: Parameters<Calls[Name]>): Promise<ReturnType<Calls[Name]>> {

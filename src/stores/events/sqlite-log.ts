@@ -132,6 +132,14 @@ export class SqliteLog {
     });
   }
 
+  /** Positions of another era are not comparable any more. This connection keeps the era with which it was opened. */
+  bumpEra(): number {
+    const row = this.database.transaction(() =>
+      this.database.prepare('UPDATE log_head SET era = era + 1 RETURNING era').get(),
+    );
+    return Number(row?.['era']);
+  }
+
   head(): Position {
     return toPosition(this.headNumber());
   }

@@ -11,7 +11,9 @@ import type {
   StoreHealth,
   Write,
 } from '../../../domain/event-store.ts';
+import type { Cell } from '../../../domain/shared-cells.ts';
 import type { RetentionRule } from './event-rules.ts';
+import type { CellWrite } from './sqlite-cells.ts';
 import type { ErrorMessage } from './sqlite-errors.ts';
 import type { StreamRange } from './sqlite-log.ts';
 
@@ -24,6 +26,12 @@ export type Calls = {
   command(id: string, nowMs: number): CommandRecord | undefined;
   retain(stream: string, rule: RetentionRule, nowMs: number): void;
   forgetResponses(nowMs: number): void;
+  readCell(key: string): Omit<Cell, 'key'> | undefined;
+  /** Undefined: the cell is not where it is expected to be. */
+  writeCell(write: CellWrite): bigint | undefined;
+  listCells(prefix: string): readonly Cell[];
+  removeCell(key: string): void;
+  bumpEra(): number;
   head(): Position;
   health(): StoreHealth;
   /** Looks for commits of other processes while somebody follows the log. */

@@ -2,6 +2,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { EventStoreError } from '../../../domain/event-store.ts';
 import { appendGroup, retain } from './sqlite-append.ts';
+import { listCells, readCell, removeCell, writeCell } from './sqlite-cells.ts';
 import { toMessage, toStoreError } from './sqlite-errors.ts';
 import { SqliteLog, type SqliteLogOptions } from './sqlite-log.ts';
 import type { Calls, Reply, Request } from './sqlite-protocol.ts';
@@ -83,6 +84,16 @@ class LogThread {
         return retain(log.database, ...args);
       case 'forgetResponses':
         return log.forgetResponses(...args);
+      case 'readCell':
+        return readCell(log.database, ...args);
+      case 'writeCell':
+        return writeCell(log.database, ...args);
+      case 'listCells':
+        return listCells(log.database, ...args);
+      case 'removeCell':
+        return removeCell(log.database, ...args);
+      case 'bumpEra':
+        return log.bumpEra();
       case 'head':
         return log.head();
       case 'health':

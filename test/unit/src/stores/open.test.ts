@@ -3,13 +3,11 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
-import { SqliteEventStore } from '../../../../src/stores/events/sqlite-event-store.ts';
-import { openEventStore } from '../../../../src/stores/open.ts';
+import { openLog } from '../../../../src/stores/open.ts';
 import { append, event, write } from '../../../support/event-store-events.ts';
 import { failureOf } from '../../../support/event-store-failure.ts';
 
-describe('openEventStore', () => {
+describe('openLog', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'svc-open-'));
@@ -17,21 +15,21 @@ describe('openEventStore', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   it('opens memory:', async () => {
-    const store = await openEventStore('memory:', { maxEventBytes: 10 });
-    expect(store).to.be.instanceOf(MemoryEventStore);
+    const { store, close } = await openLog('memory:', { maxEventBytes: 10 });
     expect(store.can.maxEventBytes).to.equal(10);
+    await close();
   });
 
   for (const prefix of ['sqlite:', 'SQLITE:', 'sqlite://']) {
     it(`opens ${prefix}PATH and keeps what is appended there`, async () => {
       const url = `${prefix}${join(folder, 'data', 'events.db')}`;
-      const store = await openEventStore(url);
-      expect(store).to.be.instanceOf(SqliteEventStore);
+      const { store } = await openLog(url);
       await append(store, [write('a-1', 'noStream', event())]);
       await store.close();
       expect(existsSync(join(folder, 'data', 'events.db'))).to.equal(true);
-      const again = await openEventStore(url);
-      expect(await again.readStream('a-1', { limit: 1 })).to.have.lengthOf(1);
+      const { store: again } = await openLog(url);
+      const [stored] = await again.readStream('a-1', { limit: 1 });
+      expect(stored?.meta['hash']).to.match(/^[0-9a-f]{64}$/);
       expect(again.identity).to.deep.equal(store.identity);
       await again.close();
     });
@@ -46,12 +44,12 @@ describe('openEventStore', () => {
     ['sqlite:', 'store.url: sqlite: needs a path, for example sqlite:./data/events.db'],
   ] as const) {
     it(`refuses '${url}' in words`, async () => {
-      expect((await failureOf(openEventStore(url))).message).to.equal(text);
+      expect((await failureOf(openLog(url))).message).to.equal(text);
     });
   }
 
   it('does not repeat an address, which may hold a password', async () => {
-    const { message } = await failureOf(openEventStore('mysql://user:hunter2@host/db'));
+    const { message } = await failureOf(openLog('mysql://user:hunter2@host/db'));
     expect(message).to.not.contain('hunter2');
   });
 });
