@@ -60,6 +60,9 @@ export const apiCatalog: Projection = {
   apply: applyToCatalog,
 };
 
+/** Where a list of APIs reads, for those who ask what it showed before. */
+export const apiListing = { category: 'api', projection: apiCatalog, whole: apis, entries } as const;
+
 function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[] {
   const { event } = recorded;
   switch (event.type) {

@@ -38,6 +38,9 @@ export const certificateList: Projection = {
   apply: applyToList,
 };
 
+/** Where the list reads, for those who ask what it showed before. */
+export const certificateListing = { category: 'cert', projection: certificateList, whole, entries } as const;
+
 function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[] {
   const { event } = recorded;
   switch (event.type) {

@@ -7,8 +7,9 @@ import type { DomainEvent } from '../domain/events.ts';
 import { type ApiId, apiStream, type OrgId } from '../domain/ids.ts';
 import { textAt } from '../domain/json.ts';
 import { summarise } from './change-summary.ts';
+import { listedAfter } from './listed-state.ts';
 import type { Projection } from './projection.ts';
-import type { DocumentChange, DocumentReader } from './read-model-store.ts';
+import type { Document, DocumentChange, DocumentReader } from './read-model-store.ts';
 
 type Actor = { readonly type: string; readonly id: string };
 
@@ -29,13 +30,24 @@ type Entry = {
   readonly state: AggregateState;
 };
 
-/** What later events of a stream do not repeat. */
+/** What later events of a stream do not repeat. `listed`: what a list shows of it; absent for what is gone. */
 type AggregateState = {
   readonly name: string;
   readonly docSha256?: string;
   readonly active?: boolean;
   readonly internal?: boolean;
+  readonly listed?: Document;
 };
+
+/** The state of a stream now, with the place of its last event. Sorted by the position of its first one. */
+export type AggregateNow = AggregateState & {
+  readonly position: Position;
+  readonly revision: number;
+  readonly commandId: string;
+};
+
+/** The state of a stream after one of its events. */
+export type HistoryEntry = Pick<Entry, 'position' | 'at' | 'revision' | 'commandId' | 'state'>;
 
 const history = 'history';
 const aggregates = 'history_aggregates';
@@ -46,7 +58,7 @@ const within = (orgId: string, label: string): string => `org:${orgId}/${label}`
 
 export const historyProjection: Projection = {
   name: 'history',
-  version: 1,
+  version: 2,
   collections: [history, aggregates],
   filter: { categories: ['api', 'cert', 'org', 'uniq'] },
   onPoison: 'park-by-stream',
@@ -55,9 +67,14 @@ export const historyProjection: Projection = {
 
 function applyToHistory(recorded: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[] {
   const { event, stream, position } = recorded;
-  const before = documents.get(aggregates, stream)?.body as AggregateState | undefined;
-  const state = stateAfter(before, event);
-  const entry = entryOf(recorded, state, summarise(event, before !== undefined));
+  const known = documents.get(aggregates, stream);
+  const before = known?.body as AggregateState | undefined;
+  // A certificate that comes back does not have the name of the one that was deleted.
+  const isNew = event.type === 'CertificateImported' && !before?.listed;
+  const { listed: _, ...without } = stateAfter(isNew ? undefined : before, event);
+  const listed = listedAfter(recorded, before?.listed);
+  const state = listed === undefined ? without : { ...without, listed };
+  const entry = entryOf(recorded, state, summarise(event, before?.listed !== undefined));
   const { actor, requestId, aggregate } = entry;
   const labels = [
     organisation(event.orgId),
@@ -67,11 +84,12 @@ function applyToHistory(recorded: Recorded<DomainEvent>, documents: DocumentRead
     within(event.orgId, `type:${event.type}`),
     ...(requestId === '' ? [] : [within(event.orgId, `request:${requestId}`)]),
   ];
-  const kept: DocumentChange =
-    event.type === 'CertificateDeleted'
-      ? { op: 'remove', collection: aggregates, id: stream }
-      : { op: 'put', collection: aggregates, document: { id: stream, sort: '', labels: [], body: state } };
-  return [{ op: 'put', collection: history, document: { id: position, sort: position, labels, body: entry } }, kept];
+  const now: AggregateNow = { ...state, position, revision: entry.revision, commandId: entry.commandId };
+  const place = { id: stream, sort: known?.sort ?? position, labels: [within(event.orgId, `kind:${aggregate.kind}`)] };
+  return [
+    { op: 'put', collection: history, document: { id: position, sort: position, labels, body: entry } },
+    { op: 'put', collection: aggregates, document: { ...place, body: now } },
+  ];
 }
 
 function entryOf(
@@ -130,6 +148,39 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
   }
 }
 
+/** Every stream of a kind that the organisation had up to a position, as it is now, in the order of first events. */
+export function listAggregates(
+  documents: DocumentReader,
+  orgId: OrgId,
+  kind: string,
+  position: Position,
+): readonly { readonly stream: string; readonly now: AggregateNow }[] {
+  const labels = [within(orgId, `kind:${kind}`)];
+  const found = documents.list(aggregates, {
+    labels,
+    before: justAfter(position),
+    limit: documents.count(aggregates, labels),
+  });
+  return found.map(({ id, body }) => ({ stream: id, now: body as AggregateNow }));
+}
+
+/** The last event at or before a position, of one stream or of the whole organisation: one look-up in an index. */
+export function lastEntryAt(
+  documents: DocumentReader,
+  orgId: OrgId,
+  position: Position,
+  stream?: string,
+): HistoryEntry | undefined {
+  const label = stream === undefined ? organisation(orgId) : within(orgId, `stream:${stream}`);
+  const [found] = documents.list(history, {
+    labels: [label],
+    before: justAfter(position),
+    descending: true,
+    limit: 1,
+  });
+  return found?.body as HistoryEntry | undefined;
+}
+
 /** Places inside a list: text order of positions, newest first. */
 type Paging = {
   /** `next` of the page before. */
@@ -160,11 +211,10 @@ export function listRevisions(
   documents: DocumentReader,
   orgId: OrgId,
   apiId: ApiId,
-  { after, limit = 50 }: Paging = {},
+  { after, to, limit = 50 }: Paging & { readonly to?: Position } = {},
 ): RevisionPage {
   const label = within(orgId, `stream:${apiStream(apiId)}`);
-  const bounds = after === undefined ? {} : { before: padPosition(after) };
-  const { entries, next } = newestFirst(documents, [label], limit, bounds);
+  const { entries, next } = newestFirst(documents, [label], limit, upTo(after, to));
   return { revisions: entries.map(toRevision), next };
 }
 
@@ -214,21 +264,26 @@ export function listAudit(documents: DocumentReader, orgId: OrgId, query: AuditQ
     ...(aggregate === undefined || aggregate.includes('-') ? [] : [`kind:${aggregate}`]),
   ];
   const labels = filters.length === 0 ? [organisation(orgId)] : filters.map((filter) => within(orgId, filter));
-  const ends = [
-    ...(after === undefined ? [] : [padPosition(after)]),
-    ...(to === undefined ? [] : [justAfter(padPosition(to))]),
-  ];
-  const [before] = ends.toSorted();
   const { entries, next } = newestFirst(documents, labels, limit, {
     ...(from === undefined ? {} : { after: justBefore(padPosition(from)) }),
-    ...(before === undefined ? {} : { before }),
+    ...upTo(after, to),
   });
   const events = entries.map(({ state: _, ...entry }) => ({ ...entry, position: shortPosition(entry.position) }));
   return { events, next };
 }
 
+/** The lower of a cursor, which is not inside, and an end, which is. */
+function upTo(after: string | undefined, to: string | undefined): { readonly before?: string } {
+  const ends = [
+    ...(after === undefined ? [] : [padPosition(after)]),
+    ...(to === undefined ? [] : [justAfter(to === '' ? '' : padPosition(to))]),
+  ];
+  const [before] = ends.toSorted();
+  return before === undefined ? {} : { before };
+}
+
 /** Texts between a position and its neighbours, because the bounds of a list are exclusive. */
-const justAfter = (position: Position): string => `${position}~`;
+const justAfter = (position: Position): string => (position === '' ? '' : `${position}~`);
 const justBefore = (position: Position): string =>
   `${position.slice(0, -1)}${String.fromCharCode(position.charCodeAt(position.length - 1) - 1)}~`;
 

@@ -1,0 +1,80 @@
+/** What lists showed at a position: the last entry of each object up to there, as documents that the queries of today read. */
+import { categoryOf, type Position } from '../domain/event-store.ts';
+import type { OrgId } from '../domain/ids.ts';
+import { lastEntryAt, listAggregates } from './history.ts';
+import { listings } from './listed-state.ts';
+import type { Document, DocumentQuery, DocumentReader } from './read-model-store.ts';
+
+/** One object that was there. `revision` and `position` are those of its last event at or before the place asked for. */
+export type PastObject = {
+  /** The category of its stream. */
+  readonly kind: string;
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly position: Position;
+  readonly commandId: string;
+  readonly name: string;
+  readonly listed: Document;
+};
+
+/** The objects of a kind that were there, in the order of their first events. Only what has changed since costs a look-up. */
+export const objectsAt = (
+  documents: DocumentReader,
+  orgId: OrgId,
+  kind: string,
+  position: Position,
+): readonly PastObject[] =>
+  listAggregates(documents, orgId, kind, position).flatMap(({ stream, now }) => {
+    if (now.position <= position) return objectOf(stream, now, now);
+    const then = lastEntryAt(documents, orgId, position, stream);
+    return then ? objectOf(stream, then, then.state) : [];
+  });
+
+function objectOf(
+  stream: string,
+  place: Pick<PastObject, 'revision' | 'position' | 'commandId'>,
+  { name, listed }: { readonly name: string; readonly listed?: Document },
+): readonly PastObject[] {
+  if (!listed) return [];
+  const { revision, position, commandId } = place;
+  const kind = categoryOf(stream);
+  return [{ kind, id: stream.slice(kind.length + 1), stream, revision, position, commandId, name, listed }];
+}
+
+/** The documents that lists read, as they were. Whole objects are not among them: their events have them. */
+export function pastDocuments(documents: DocumentReader, orgId: OrgId, position: Position): DocumentReader {
+  const read = (collection: string): readonly Document[] => {
+    const listing = listings.find(({ entries }) => entries === collection);
+    if (!listing) throw new Error(`the past of ${collection} is not kept`);
+    return objectsAt(documents, orgId, listing.category, position).map(({ listed }) => listed);
+  };
+  let kept: { readonly collection: string; readonly documents: readonly Document[] } | undefined;
+  return readerOver((collection) => {
+    if (kept?.collection !== collection) kept = { collection, documents: read(collection) };
+    return kept.documents;
+  });
+}
+
+/** A reader over documents that are at hand. */
+export function readerOver(all: (collection: string) => readonly Document[]): DocumentReader {
+  const withLabels = (collection: string, labels: readonly string[] = []): readonly Document[] =>
+    all(collection).filter((document) => labels.every((label) => document.labels.includes(label)));
+  return {
+    get: (collection, id) => all(collection).find((document) => document.id === id),
+    count: (collection, labels) => withLabels(collection, labels).length,
+    list: (collection, query) => pageOf(withLabels(collection, query.labels), query),
+  };
+}
+
+function pageOf(documents: readonly Document[], query: DocumentQuery): readonly Document[] {
+  const { after, before, descending, offset = 0, limit } = query;
+  const inside = documents.filter(
+    ({ sort }) => (after === undefined || sort > after) && (before === undefined || sort < before),
+  );
+  const direction = descending ? -1 : 1;
+  const sorted = inside.toSorted((a, b) => direction * (order(a.sort, b.sort) || order(a.id, b.id)));
+  return sorted.slice(offset, offset + limit);
+}
+
+const order = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);

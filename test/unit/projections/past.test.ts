@@ -1,0 +1,86 @@
+/** The past of lists: at every position they show what a fold up to there shows. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { padPosition } from '../../../domain/event-store.ts';
+import type { DomainEvent } from '../../../domain/events.ts';
+import { apiCatalog, listApis } from '../../../projections/api-catalog.ts';
+import { certificateList, listCertificates } from '../../../projections/certificate-list.ts';
+import { historyProjection } from '../../../projections/history.ts';
+import { objectsAt, pastDocuments } from '../../../projections/past.ts';
+import { apiDocument } from '../../support/documents.ts';
+import {
+  apiActivated,
+  apiCreated,
+  apiDeactivated,
+  apiDeleted,
+  apiPatched,
+  certificateDeleted,
+  certificateImported,
+  folded,
+  keyAttached,
+  org,
+} from '../../support/given.ts';
+
+/** Any order of them is a log: folding never refuses. */
+const anyEvent: fc.Arbitrary<DomainEvent> = fc.oneof(
+  fc
+    .record({ id: fc.constantFrom('a', 'b', 'c'), name: fc.constantFrom('one', 'Two'), active: fc.boolean() })
+    .chain(({ id, name, active }) =>
+      fc.constantFrom<DomainEvent>(
+        apiCreated({ id, document: apiDocument({ info: { name, state: { active } } }) }),
+        apiPatched({ id, document: apiDocument({ info: { name, state: { active } } }) }),
+        apiActivated(id),
+        apiDeactivated(id),
+        apiDeleted(id),
+      ),
+    ),
+  fc
+    .record({ name: fc.constantFrom('x', 'y'), chain: fc.constantFrom([], ['root']), title: fc.constantFrom('t', 'u') })
+    .chain(({ name, chain, title }) =>
+      fc.constantFrom<DomainEvent>(
+        certificateImported(name, { chain, name: title }),
+        certificateImported(name, { hasKey: true }),
+        keyAttached(name),
+        certificateDeleted(name),
+      ),
+    ),
+);
+
+const now = Date.parse('2026-06-01T00:00:00Z');
+
+describe('the past of lists', () => {
+  it('is what was shown when each position was the newest', () =>
+    fc.assert(
+      fc.property(fc.array(anyEvent, { minLength: 1, maxLength: 25 }), (events) => {
+        const history = folded(historyProjection, ...events);
+        for (let length = 0; length <= events.length; length++) {
+          const past = pastDocuments(history, org, length === 0 ? '' : padPosition(String(length)));
+          const upTo = events.slice(0, length);
+          const catalog = folded(apiCatalog, ...upTo);
+          for (const query of [
+            {},
+            { sort: 'name' },
+            { active: true },
+            { q: 'two' },
+            { sort: 'created', limit: 1 },
+          ] as const)
+            expect(listApis(past, org, query)).to.deep.equal(listApis(catalog, org, query));
+          const certificates = folded(certificateList, ...upTo);
+          for (const query of [{}, { page: 2, pageSize: 1 }, { mode: 'detailed', filter: 'with_pk' }] as const)
+            expect(listCertificates(past, org, query, now)).to.deep.equal(
+              listCertificates(certificates, org, query, now),
+            );
+        }
+      }),
+      { numRuns: 60 },
+    ));
+
+  it('names each object with the revision that it had', () => {
+    const history = folded(historyProjection, apiCreated(), apiPatched(), apiDeleted());
+    const at = (position: string) => objectsAt(history, org, 'api', position).map(({ id, revision }) => [id, revision]);
+    expect(at('')).to.deep.equal([]);
+    expect(at(padPosition('1'))).to.deep.equal([['orders', 0]]);
+    expect(at(padPosition('2'))).to.deep.equal([['orders', 1]]);
+    expect(at(padPosition('3'))).to.deep.equal([]);
+  });
+});
