@@ -1,4 +1,5 @@
 /** The Koa application over the route table: one order of checks, one translation of errors, no socket. */
+import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { v7 } from 'uuid';
@@ -133,12 +134,17 @@ function refuseUnrouted({ authenticate }: AppOptions, context: Context): never {
   });
 }
 
-function write(context: Context, { status, headers = {}, body, type = 'application/json' }: Reply): void {
+function write(context: Context, { status, headers = {}, body, stream, type = 'application/json' }: Reply): void {
   context.status = status;
   const isRead = (context.method === 'GET' || context.method === 'HEAD') && status < 400;
   context.set('Cache-Control', isRead ? 'private, no-cache' : 'no-store');
   context.set('X-Content-Type-Options', 'nosniff');
   for (const [name, value] of Object.entries(headers)) context.set(name, value);
+  if (stream) {
+    context.type = type;
+    context.body = Readable.from(stream);
+    return;
+  }
   if (body === undefined) {
     context.body = null;
     context.status = status;

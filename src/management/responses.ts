@@ -2,11 +2,13 @@
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { errorCatalogue, Rejection, toRejection } from './errors.ts';
 
-/** What a handler answers. `body` is JSON; without it the answer is empty. */
+/** What a handler answers. `body` is JSON; without it, and without `stream`, the answer is empty. */
 export type Reply = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Json;
+  /** Text that is sent as it is made, in place of `body`. Its `return` is called when the client goes away. */
+  readonly stream?: AsyncIterable<string>;
   /** Default `application/json`. */
   readonly type?: string;
 };
