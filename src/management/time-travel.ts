@@ -114,7 +114,7 @@ export async function apiAtRevision(
 }
 
 /** The last revision of a stream at or before a position: revisions have no holes, so halves are cut off. */
-async function revisionAt(store: EventStore, stream: string, position: Position): Promise<bigint | undefined> {
+export async function revisionAt(store: EventStore, stream: string, position: Position): Promise<bigint | undefined> {
   const [last] = await store.readStream(stream, { back: true, limit: 1 });
   if (!last) return undefined;
   if (last.position <= position) return last.revision;

@@ -4,18 +4,23 @@ import { type Call, cursorParameter, numberParameter, textParameters } from '../
 import { awaitRevision } from '../conditional.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
+import { askedMoment } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 import { resolveRange } from '../time-travel.ts';
 
-async function list(call: Call, { store, models, projector }: Services): Promise<Reply> {
+async function list(call: Call, services: Services): Promise<Reply> {
   const after = cursorParameter(call, 'after');
   const { from, to, ...filters } = textParameters(call, ['actor', 'aggregate', 'type', 'requestId', 'from', 'to']);
   const limit = numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 });
+  const { store, models, projector } = services;
   await awaitRevision(call.query, ['history'], projector.waitFor);
-  const range = await resolveRange(store, { from, to });
+  const moment = await askedMoment(call, services);
+  const asked = await resolveRange(store, { from, to });
+  const [end] = [asked.to, moment?.position].filter((position) => position !== undefined).toSorted();
   // Nothing stands before the first event.
-  if (range.to === '') return { status: 200, body: { events: [], next: null } };
+  if (end === '') return { status: 200, body: { events: [], next: null } };
+  const range = end === undefined ? asked : { ...asked, to: end };
   const query = { ...filters, ...range, ...(after === undefined ? {} : { after }), limit };
   return pageReply(call, listAudit(models, call.caller.orgId, query));
 }
@@ -40,6 +45,7 @@ export const auditRoutes: readonly Route[] = [
       queryParameter('to', 'Up to this time (RFC 3339) or position.'),
       parameter.limit,
       parameter.after,
+      parameter.at,
       parameter.minRevision,
     ],
     answer: {

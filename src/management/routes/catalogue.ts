@@ -13,6 +13,7 @@ import { apiWriteOptions } from '../command-options.ts';
 import { awaitRevision } from '../conditional.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
+import { documentsFor } from '../past-reads.ts';
 import { readApi, replyWithApi } from '../read-api.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
@@ -20,7 +21,7 @@ import type { Route, Services } from '../route.ts';
 const sorts = ['name', '-name', 'created', '-created', 'updated', '-updated'] as const;
 const kinds = ['streams', 'oas', 'classic'] as const;
 
-async function list(call: Call, { models, projector }: Services): Promise<Reply> {
+async function list(call: Call, services: Services): Promise<Reply> {
   const kind = wordParameter(call, 'kind', kinds);
   const sort = wordParameter(call, 'sort', sorts);
   const flags = (['active', 'internal'] as const).filter((name) => call.query.has(name));
@@ -31,8 +32,9 @@ async function list(call: Call, { models, projector }: Services): Promise<Reply>
     ...Object.fromEntries(flags.map((name) => [name, booleanParameter(call, name)])),
     limit: numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 }),
   };
-  await awaitRevision(call.query, ['apis'], projector.waitFor);
-  return pageReply(call, listApis(models, call.caller.orgId, query));
+  await awaitRevision(call.query, ['apis'], services.projector.waitFor);
+  const { documents } = await documentsFor(call, services);
+  return pageReply(call, listApis(documents, call.caller.orgId, query));
 }
 
 async function read(call: Call, services: Services): Promise<Reply> {
@@ -54,7 +56,7 @@ export const catalogueRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/apis',
     operationId: 'listApis',
-    summary: 'The catalogue of APIs of every kind',
+    summary: 'The catalogue of APIs of every kind, now or at a time',
     tag: 'apis',
     scope: 'apis:read',
     form: 'documented',
@@ -70,6 +72,7 @@ export const catalogueRoutes: readonly Route[] = [
       }),
       parameter.limit,
       parameter.after,
+      parameter.at,
       parameter.minRevision,
     ],
     answer: {
@@ -77,7 +80,7 @@ export const catalogueRoutes: readonly Route[] = [
       schema: { $ref: '#/components/schemas/ApiList' },
       example: { apis: [], next: null, total: 0 },
     },
-    errors: ['revision_not_reached'],
+    errors: ['at_invalid', 'revision_not_reached'],
     handle: list,
   },
   {

@@ -14,6 +14,7 @@ import { readUpload } from '../certificate-upload.ts';
 import { awaitRevision } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
+import { askedMoment, certificateAt, documentsFor } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 
@@ -29,30 +30,34 @@ async function upload(call: Call, { store, commands, now }: Services): Promise<R
   return commands.run(commandContext(call), importCertificates(store, request, warnings.length));
 }
 
-async function list(call: Call, { models, projector, pageSize, now }: Services): Promise<Reply> {
+async function list(call: Call, services: Services): Promise<Reply> {
   try {
     const mode = wordParameter(call, 'mode', ['detailed']);
     const filter = wordParameter(call, 'filter', certificateFilters);
     const query = {
       page: numberParameter(call, 'p', { min: -maxPage, max: maxPage, absent: 1 }),
-      pageSize: numberParameter(call, 'page_size', { min: 1, max: 500, absent: pageSize }),
+      pageSize: numberParameter(call, 'page_size', { min: 1, max: 500, absent: services.pageSize }),
       ...(mode === undefined ? {} : { mode }),
       ...(filter === undefined ? {} : { filter }),
     };
-    await awaitRevision(call.query, ['certs'], projector.waitFor);
-    return {
-      status: 200,
-      body: listCertificates(models, call.caller.orgId, query, now().getTime()) as unknown as Json,
-    };
+    await awaitRevision(call.query, ['certs'], services.projector.waitFor);
+    const { documents, time } = await documentsFor(call, services);
+    return { status: 200, body: listCertificates(documents, call.caller.orgId, query, time) as unknown as Json };
   } catch (error) {
     if (!(error instanceof Rejection && error.code === 'query_invalid')) throw error;
     throw new Rejection(error.code, `Could not retrieve certs. ${error.message}`, { problems: error.problems });
   }
 }
 
-async function read(call: Call, { models, projector, now }: Services): Promise<Reply> {
+async function read(call: Call, services: Services): Promise<Reply> {
+  const { store, models, projector, now } = services;
   const { orgId } = call.caller;
   await awaitRevision(call.query, ['certs'], projector.waitFor);
+  const moment = await askedMoment(call, services);
+  if (moment) {
+    const past = await certificateAt(store, orgId, call.params['certId'] ?? '', moment);
+    return { status: 200, body: past as unknown as Json };
+  }
   const body = getCertificate(models, orgId, call.params['certId'] ?? '', now().getTime());
   if (!body) throw certificateUnknown();
   return { status: 200, body: body as unknown as Json };
@@ -117,7 +122,7 @@ const listRoute: Route = {
   method: 'GET',
   path: '/api/certs',
   operationId: 'listCertificates',
-  summary: 'Certificates, oldest first',
+  summary: 'Certificates, oldest first, now or at a time',
   tag: 'certs',
   scope: 'certs:read',
   form: 'documented',
@@ -129,6 +134,7 @@ const listRoute: Route = {
       enum: [...certificateFilters],
     }),
     queryParameter('page_size', 'Entries on a page.', { type: 'integer', minimum: 1, maximum: 500, default: 10 }),
+    parameter.at,
     parameter.minRevision,
   ],
   answer: {
@@ -136,7 +142,7 @@ const listRoute: Route = {
     schema: { $ref: '#/components/schemas/CertificateList' },
     example: { cert_basics: [basics], pages: 1 },
   },
-  errors: ['revision_not_reached'],
+  errors: ['at_invalid', 'revision_not_reached'],
   handle: list,
 };
 
@@ -147,13 +153,13 @@ export const certificateRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/certs/{certId}',
     operationId: 'getCertificate',
-    summary: 'One certificate by its id or fingerprint, public parts only',
+    summary: 'One certificate by its id or fingerprint, public parts only, now or at a time',
     tag: 'certs',
     scope: 'certs:read',
     form: 'documented',
-    parameters: [parameter.minRevision],
+    parameters: [parameter.at, parameter.minRevision],
     answer: { description: 'The certificate', schema: { $ref: '#/components/schemas/Certificate' }, example: basics },
-    errors: ['certificate_unknown', 'certificate_foreign', 'revision_not_reached'],
+    errors: ['certificate_unknown', 'certificate_foreign', 'at_invalid', 'revision_not_reached'],
     handle: read,
   },
   {

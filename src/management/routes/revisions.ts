@@ -2,7 +2,7 @@
 import type { ApiEvent } from '../../../domain/api/api.ts';
 import { apiUnknown, bodyMalformed } from '../../../domain/errors.ts';
 import type { Json, JsonObject, Recorded } from '../../../domain/event.ts';
-import { shortPosition } from '../../../domain/event-store.ts';
+import { type StoredEvent, shortPosition } from '../../../domain/event-store.ts';
 import { decodeEvent } from '../../../domain/events.ts';
 import { type ApiId, apiStream, toApiId } from '../../../domain/ids.ts';
 import { listRevisions } from '../../../projections/history.ts';
@@ -14,31 +14,42 @@ import { Rejection } from '../errors.ts';
 import { loadApi } from '../load.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
+import { askedMoment } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
+import { resolveAt } from '../time-travel.ts';
 
 const apiIdOf = ({ params }: Call): ApiId => toApiId(params['apiId'] ?? '');
 
-async function list(call: Call, { models, projector }: Services): Promise<Reply> {
+async function list(call: Call, services: Services): Promise<Reply> {
   const apiId = apiIdOf(call);
   const { orgId } = call.caller;
   const limit = numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 });
   const after = cursorParameter(call, 'after');
-  await awaitRevision(call.query, ['history'], projector.waitFor);
-  const page = listRevisions(models, orgId, apiId, { limit, ...(after === undefined ? {} : { after }) });
+  await awaitRevision(call.query, ['history'], services.projector.waitFor);
+  const moment = await askedMoment(call, services);
+  const page = listRevisions(services.models, orgId, apiId, {
+    limit,
+    ...(after === undefined ? {} : { after }),
+    ...(moment === undefined ? {} : { to: moment.position }),
+  });
   // A deleted API keeps its history; an id that never was has none.
   if (page.revisions.length === 0 && after === undefined) throw apiUnknown();
   return pageReply(call, page);
 }
 
 /** From the log itself, so that it is there even before the read model is. */
-async function show(call: Call, { store }: Services): Promise<Reply> {
+async function show(call: Call, { store, now }: Services): Promise<Reply> {
   const apiId = apiIdOf(call);
   const revision = toRevision(call.params['revision'] ?? '');
+  const at = call.query.get('at');
+  const to = at === null ? undefined : await resolveAt(store, at, now().getTime());
+  const wasThere = (stored: StoredEvent | undefined): stored is StoredEvent =>
+    stored !== undefined && (to === undefined || stored.position <= to);
   const [stored] = await store.readStream(apiStream(apiId), { from: revision, to: revision, limit: 1 });
-  if (!stored) {
-    const exists = (await store.readStream(apiStream(apiId), { limit: 1 })).length > 0;
-    throw exists ? new Rejection('revision_unknown', `The API has no revision ${revision}`) : apiUnknown();
+  if (!wasThere(stored)) {
+    const [first] = await store.readStream(apiStream(apiId), { limit: 1 });
+    throw wasThere(first) ? new Rejection('revision_unknown', `The API has no revision ${revision}`) : apiUnknown();
   }
   const recorded = decodeEvent(stored) as Recorded<ApiEvent>;
   if (recorded.event.orgId !== call.caller.orgId) throw apiUnknown();
@@ -120,13 +131,13 @@ export const revisionRoutes: readonly Route[] = [
     tag: 'history',
     scope: 'apis:read',
     form: 'documented',
-    parameters: [parameter.limit, parameter.after, parameter.minRevision],
+    parameters: [parameter.limit, parameter.after, parameter.at, parameter.minRevision],
     answer: {
       description: 'One page of revisions',
       schema: { $ref: '#/components/schemas/RevisionList' },
       example: { revisions: [], next: null },
     },
-    errors: ['api_unknown', 'id_invalid', 'revision_not_reached'],
+    errors: ['api_unknown', 'at_invalid', 'id_invalid', 'revision_not_reached'],
     handle: list,
   },
   {
@@ -137,9 +148,9 @@ export const revisionRoutes: readonly Route[] = [
     tag: 'history',
     scope: 'apis:read',
     form: 'documented',
-    parameters: [],
+    parameters: [parameter.at],
     answer: { description: 'The revision', schema: { $ref: '#/components/schemas/Revision' } },
-    errors: ['api_unknown', 'revision_unknown', 'id_invalid'],
+    errors: ['api_unknown', 'revision_unknown', 'at_invalid', 'id_invalid'],
     handle: show,
   },
   rollbackRoute,

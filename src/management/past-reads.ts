@@ -1,0 +1,90 @@
+/** Reads with `at=`: the place that a request names, the lists as they were there, and one certificate as it was. */
+import { certificateUnknown } from '../../domain/errors.ts';
+import { type EventStore, type Position, shortPosition } from '../../domain/event-store.ts';
+import { decodeEvent } from '../../domain/events.ts';
+import { certStream, type OrgId } from '../../domain/ids.ts';
+import {
+  certificateList,
+  getCertificate,
+  ownCertId,
+  type ShownCertificate,
+} from '../../projections/certificate-list.ts';
+import { lastEntryAt } from '../../projections/history.ts';
+import { pastDocuments, readerOver } from '../../projections/past.ts';
+import type { Document, DocumentReader } from '../../projections/read-model-store.ts';
+import type { Call } from './call.ts';
+import { Rejection } from './errors.ts';
+import type { Services } from './route.ts';
+import { resolveAt, revisionAt } from './time-travel.ts';
+
+/** A place in the past. `time` is ms since 1970: the one that was named, else that of the last event up to the position. */
+export type Moment = { readonly position: Position; readonly time: number };
+
+type Reads = Pick<Services, 'store' | 'models' | 'projector' | 'now'>;
+
+const maxWaitMs = 2_000;
+
+/** Waits, bounded, until the history has the place. Throws `at_invalid` and `revision_not_reached`. */
+export async function momentOf({ store, models, projector, now }: Reads, orgId: OrgId, text: string): Promise<Moment> {
+  const position = await resolveAt(store, text, now().getTime());
+  if (!(await projector.waitFor(['history'], position, maxWaitMs))) {
+    throw new Rejection('revision_not_reached', `revision ${shortPosition(position)} has not been reached yet`, {
+      headers: { 'Retry-After': '1' },
+    });
+  }
+  const named = /^[\d-]+$/.test(text) ? undefined : Date.parse(text.replace(' ', 'T'));
+  const last = named === undefined ? lastEntryAt(models, orgId, position) : undefined;
+  return { position, time: named ?? Date.parse(last?.at ?? new Date(0).toISOString()) };
+}
+
+/** The moment that `at=` names; undefined without it. */
+export const askedMoment = async (call: Call, services: Reads): Promise<Moment | undefined> => {
+  const text = call.query.get('at');
+  return text === null ? undefined : momentOf(services, call.caller.orgId, text);
+};
+
+/** What a list reads: the read models of now, or those of the moment that the request names. */
+export async function documentsFor(
+  call: Call,
+  services: Reads,
+): Promise<{ readonly documents: DocumentReader; readonly time: number }> {
+  const moment = await askedMoment(call, services);
+  if (!moment) return { documents: services.models, time: services.now().getTime() };
+  return { documents: pastDocuments(services.models, call.caller.orgId, moment.position), time: moment.time };
+}
+
+/** A certificate as its details showed it then: its own events, folded by the projection that shows it now. */
+export async function certificateAt(
+  store: EventStore,
+  orgId: OrgId,
+  text: string,
+  { position, time }: Moment,
+): Promise<ShownCertificate> {
+  const certId = ownCertId(orgId, text);
+  const documents = new Map<string, readonly Document[]>();
+  const reader = readerOver((collection) => documents.get(collection) ?? []);
+  for (const stored of await eventsUpTo(store, certStream(certId), position)) {
+    for (const change of certificateList.apply(decodeEvent(stored), reader)) {
+      documents.set(change.collection, change.op === 'put' ? [change.document] : []);
+    }
+  }
+  const shown = getCertificate(reader, orgId, certId, time);
+  if (!shown) throw certificateUnknown();
+  return shown;
+}
+
+const pageEvents = 100;
+
+async function eventsUpTo(store: EventStore, stream: string, position: Position) {
+  const last = await revisionAt(store, stream, position);
+  if (last === undefined) return [];
+  const events = [];
+  for (let from = 0n; from <= last; ) {
+    const page = await store.readStream(stream, { from, to: last, limit: pageEvents });
+    const newest = page.at(-1);
+    if (!newest) break;
+    events.push(...page);
+    from = newest.revision + 1n;
+  }
+  return events;
+}
