@@ -1,4 +1,5 @@
 /** The union of all events, and how they are written to and read from the bytes of the log. */
+import type { AnchorEvent } from './anchor.ts';
 import type { ApiEvent } from './api/api.ts';
 import type { CertificateEvent } from './certificate.ts';
 import type { EventMetadata, JsonObject, Recorded } from './event.ts';
@@ -9,7 +10,7 @@ import type { ReservationEvent } from './reservation.ts';
 import { sealedFields } from './sealed-fields.ts';
 import { currentSchema, ProgramTooOld, upcast } from './upcast.ts';
 
-export type DomainEvent = ApiEvent | CertificateEvent | OrganisationEvent | ReservationEvent;
+export type DomainEvent = AnchorEvent | ApiEvent | CertificateEvent | OrganisationEvent | ReservationEvent;
 
 /** Every type of the union; a stored type that is not here means that the program is older than the log. */
 const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
@@ -27,6 +28,7 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   OrganisationCreated: true,
   NameReserved: true,
   NameReleased: true,
+  AuditAnchored: true,
 };
 
 /** The bytes of an event. Throws when a secret would be written in clear: sealing was forgotten. */

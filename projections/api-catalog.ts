@@ -94,6 +94,7 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'OrganisationCreated':
     case 'NameReserved':
     case 'NameReleased':
+    case 'AuditAnchored':
       return [];
     default:
       return never(event);

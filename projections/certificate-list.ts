@@ -77,6 +77,7 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
     case 'OrganisationCreated':
     case 'NameReserved':
     case 'NameReleased':
+    case 'AuditAnchored':
       return [];
     default:
       return never(event);

@@ -1,6 +1,7 @@
 /** A change in words: the RFC 6902 difference of a document grouped by feature, and one line for everything else that happens. */
 import { gatewayExtension, streamingExtension } from '../domain/api/definition.ts';
 import { type Json, type JsonObject, never } from '../domain/event.ts';
+import { shortPosition } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { isObject, textAt } from '../domain/json.ts';
 
@@ -143,6 +144,8 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
       return [`${route(event.value)} reserved for API ${event.owner}`];
     case 'NameReleased':
       return [`${route(event.value)} released by API ${event.owner}`];
+    case 'AuditAnchored':
+      return [`${event.count} events up to position ${shortPosition(event.to)} anchored`];
     default:
       return never(event);
   }

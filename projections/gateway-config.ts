@@ -106,6 +106,7 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'OrganisationCreated':
     case 'NameReserved':
     case 'NameReleased':
+    case 'AuditAnchored':
       return undefined;
     default:
       return never(event);

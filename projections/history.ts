@@ -60,7 +60,7 @@ export const historyProjection: Projection = {
   name: 'history',
   version: 2,
   collections: [history, aggregates],
-  filter: { categories: ['api', 'cert', 'org', 'uniq'] },
+  filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit'] },
   onPoison: 'park-by-stream',
   apply: applyToHistory,
 };
@@ -143,6 +143,8 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'NameReserved':
     case 'NameReleased':
       return { name: event.value.replace('\n', '') };
+    case 'AuditAnchored':
+      return { name: 'anchors' };
     default:
       return never(event);
   }

@@ -8,7 +8,16 @@ import { Refusal } from '../../domain/errors.ts';
 import type { EventMetadata, JsonObject, Recorded } from '../../domain/event.ts';
 import { type EventStore, padPosition } from '../../domain/event-store.ts';
 import { type DomainEvent, encodeEvent } from '../../domain/events.ts';
-import { apiStream, certStream, orgStream, routeStream, toApiId, toCertId, toOrgId } from '../../domain/ids.ts';
+import {
+  anchorStream,
+  apiStream,
+  certStream,
+  orgStream,
+  routeStream,
+  toApiId,
+  toCertId,
+  toOrgId,
+} from '../../domain/ids.ts';
 import type { Projection } from '../../projections/projection.ts';
 import type { Document, ReadModelStore } from '../../projections/read-model-store.ts';
 import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
@@ -129,6 +138,7 @@ export const certificateDeleted = (commonName: string): CertificateEvent => ({
 export function streamOf(event: DomainEvent): string {
   if ('apiId' in event) return apiStream(event.apiId);
   if ('certId' in event) return certStream(event.certId);
+  if (event.type === 'AuditAnchored') return anchorStream;
   return event.type === 'OrganisationCreated' ? orgStream(event.orgId) : routeStream(sha256(event.value));
 }
 

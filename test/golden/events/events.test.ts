@@ -34,6 +34,7 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   OrganisationCreated: true,
   NameReserved: true,
   NameReleased: true,
+  AuditAnchored: true,
 };
 
 const stored = ({ type, schema, data }: Golden): StoredEvent => ({
