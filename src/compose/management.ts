@@ -11,7 +11,8 @@ import { createFeed } from '../management/feed.ts';
 import { createManagement } from '../management/server.ts';
 import { openSqliteReadModels, type SqliteReadModels } from '../stores/models/sqlite-read-models.ts';
 import { openLog } from '../stores/open.ts';
-import { openKeyRing } from '../stores/secrets/keyring.ts';
+import { masterKeyFile } from '../stores/secrets/master-key.ts';
+import { openKeyRing } from '../stores/secrets/sqlite-keyring.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
 import { addressText } from './addresses.ts';
 import { holdDataFolder } from './data-folder.ts';
@@ -71,9 +72,9 @@ async function openStores(settings: Settings, log: ProcessLog, stack: AsyncDispo
   const opened = await openLog(storeSettings.url, { maxEventBytes: storeSettings.maxEventBytes, warn });
   stack.defer(() => opened.close());
   const { store, cells } = opened;
-  const keyRing = openKeyRing({
+  const keyRing = await openKeyRing({
     path: join(directory, 'keyring.db'),
-    masterKeyFile: storeSettings.secrets.masterKeyFile,
+    masters: masterKeyFile(storeSettings.secrets.masterKeyFile),
     warn,
   });
   stack.defer(() => keyRing.close());

@@ -23,7 +23,7 @@ import type { Reply } from './responses.ts';
 export type Seal = (
   clear: string,
   place: { readonly stream: string; readonly type: string; readonly path: string },
-) => Secret;
+) => Promise<Secret>;
 
 /** Who asks for what, apart from the command itself. */
 export type CommandContext = {
@@ -154,7 +154,7 @@ async function decideAndAppend(
     const hasEvents = plan.writes.some(({ events }) => events.length > 0);
     const isKept = context.idempotencyKey !== undefined;
     if (context.isDryRun || !(hasEvents || isKept)) return plan;
-    const writes = hasEvents ? encodeWrites(options, context, command, commandId, plan.writes) : [];
+    const writes = hasEvents ? await encodeWrites(options, context, command, commandId, plan.writes) : [];
     try {
       const { position, duplicate } = await append(options.store, writes, commandId, context, plan.reply);
       // Another node ran the same key between our look and our append: its answer is the one that counts.
@@ -194,23 +194,26 @@ async function append(
 }
 
 /** Event ids follow from the command id and the place of the event in the append. */
-function encodeWrites(
+async function encodeWrites(
   { seal, now }: CommandsOptions,
   context: CommandContext,
   command: Command,
   commandId: string,
   writes: readonly PlannedWrite[],
-): readonly Write[] {
+): Promise<readonly Write[]> {
   const meta = metadataOf(context, command.type, commandId, now());
   let index = 0;
-  return writes.map(({ stream, expected, events }) => ({
-    stream,
-    expected,
-    events: events.map((event): NewEvent => {
-      const id = v5(String(index++), commandId);
-      return encodeEvent(sealed(event, stream, seal), id, meta);
-    }),
-  }));
+  const encode = async (stream: string, event: DomainEvent): Promise<NewEvent> => {
+    const id = v5(String(index++), commandId);
+    return encodeEvent(await sealed(event, stream, seal), id, meta);
+  };
+  return Promise.all(
+    writes.map(async ({ stream, expected, events }) => ({
+      stream,
+      expected,
+      events: await Promise.all(events.map((event) => encode(stream, event))),
+    })),
+  );
 }
 
 /** Event-store design 8.3. Ids only, never names, addresses or secrets. */
@@ -235,12 +238,14 @@ function metadataOf(context: CommandContext, commandType: string, commandId: str
   };
 }
 
-function sealed(event: DomainEvent, stream: string, seal: Seal): DomainEvent {
+async function sealed(event: DomainEvent, stream: string, seal: Seal): Promise<DomainEvent> {
   const { type } = event;
   let result: Readonly<Record<string, unknown>> = event;
   for (const path of sealedFields[type] ?? []) {
     const secret = result[path] as Secret | undefined;
-    if (secret && 'clear' in secret) result = { ...result, [path]: seal(secret.clear, { stream, type, path }) };
+    if (secret && 'clear' in secret) {
+      result = { ...result, [path]: await seal(secret.clear, { stream, type, path }) };
+    }
   }
   return result as DomainEvent;
 }

@@ -10,7 +10,8 @@ import { startProjector } from '../../projections/projector.ts';
 import { createManagement, type ManagementOptions } from '../../src/management/server.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
 import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
-import { openKeyRing } from '../../src/stores/secrets/keyring.ts';
+import { masterKeyFile } from '../../src/stores/secrets/master-key.ts';
+import { openKeyRing } from '../../src/stores/secrets/sqlite-keyring.ts';
 import { keptLog } from './given.ts';
 import { temporaryFolder } from './temporary.ts';
 
@@ -46,7 +47,10 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
   const folder = temporaryFolder('svc-management-');
   const store = new MemoryEventStore();
   const models = openSqliteReadModels(':memory:');
-  const keyRing = openKeyRing({ path: folder.file('keyring.db'), masterKeyFile: folder.file('master.key') });
+  const keyRing = await openKeyRing({
+    path: folder.file('keyring.db'),
+    masters: masterKeyFile(folder.file('master.key')),
+  });
   const log = keptLog();
   const projector = startProjector({
     store,
@@ -84,7 +88,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
       await management.stop();
       await projector.stop();
       models.close();
-      keyRing.close();
+      await keyRing.close();
       folder[Symbol.dispose]();
     },
   };

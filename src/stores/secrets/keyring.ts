@@ -1,177 +1,246 @@
 /** The key ring: one wrapped data key per secret, outside the log, so that a secret can be shredded without touching events. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync } from 'node:fs';
 import { v7 } from 'uuid';
-import { type Database, openDatabase, sqliteFault } from '../sqlite.ts';
-import { type MasterKey, makeMasterKey, readMasterKey } from './master-key.ts';
-import {
-  decrypt,
-  encrypt,
-  keyBytes,
-  openSecret,
-  type SealedSecret,
-  SecretError,
-  type SecretPlace,
-  sealSecret,
-} from './seal.ts';
+import { keyBytes, openSecret, type SealedSecret, SecretError, type SecretPlace, sealSecret } from './seal.ts';
 
-export type KeyRingOptions = {
-  /** `keyring.db`; belongs to the backup set together with the master key. */
-  readonly path: string;
-  /** `store.secrets.master_key_file`. */
-  readonly masterKeyFile: string;
-  /** Told what is doubtful but not refused, such as a file system of unknown type. */
-  readonly warn?: (text: string) => void;
-};
-
-export interface KeyRing extends Disposable {
+export interface KeyRing extends AsyncDisposable {
   /**
-   * Seals under a new key, or under `kid` when the secret is the one that already has it. When this returns, the key
+   * Seals under a new key, or under `kid` when the secret is the one that already has it. When this resolves, the key
    * survives a loss of power, so the event that names it may be appended.
    */
-  seal(clear: string, place: SecretPlace, kid?: string): SealedSecret;
-  /** Throws `key_missing` after a shred, `secret_unreadable` when the secret was changed or stands elsewhere. */
-  open(secret: SealedSecret, place: SecretPlace): string;
-  has(kid: string): boolean;
+  seal(clear: string, place: SecretPlace, kid?: string): Promise<SealedSecret>;
+  /** Rejects with `key_missing` after a shred, with `secret_unreadable` when the secret was changed or stands elsewhere. */
+  open(secret: SealedSecret, place: SecretPlace): Promise<string>;
+  /** Whether the ring holds the key and it unwraps. Rejects when it is there and does not. */
+  has(kid: string): Promise<boolean>;
+  /** Makes the key with this name unless the ring has it. */
+  ensure(kid: string): Promise<void>;
   /** Removes the key for good: no event that holds the secret opens any more. False when there was none. */
-  shred(kid: string): boolean;
+  shred(kid: string): Promise<boolean>;
+  status(): Promise<RingStatus>;
+  /**
+   * Wraps every key with the newest master key. An interrupted run is continued: with keys left behind, or a master key
+   * that is newer than the ring's, no further one is made. Secrets and events stay as they are.
+   */
+  rotate(onProgress?: (progress: RotationProgress) => void): Promise<RotationResult>;
+  close(): Promise<void>;
+}
+
+/** `masters` from the newest; those without keys may be forgotten once no backup needs them. */
+export type RingStatus = {
+  /** The version that wraps. */
+  readonly current: string;
+  readonly masters: readonly { readonly id: string; readonly isAtHand: boolean; readonly keys: number }[];
+  /** In order of their names. */
+  readonly kids: readonly KidEntry[];
+};
+
+export type KidEntry = { readonly kid: string; readonly masterId: string; readonly createdMs: number };
+
+export type RotationProgress = { readonly done: number; readonly total: number };
+
+export type RotationResult = { readonly from: string; readonly to: string; readonly rewrapped: number };
+
+/** A data key as a table stores it; `wrapped` is opaque to everybody but the master keys. */
+export type WrappedKey = KidEntry & { readonly wrapped: Uint8Array };
+
+/** Where wrapped keys lie. What resolves has survived a loss of power; what was removed is nowhere any more. */
+export interface KeyTable {
+  /** The version that wraps new keys; undefined in a ring that was never used. */
+  current(): Promise<string | undefined>;
+  /** Makes `to` the version that wraps; false when the ring is not at `from` (any more). */
+  advance(from: string | undefined, to: string): Promise<boolean>;
+  get(kid: string): Promise<WrappedKey | undefined>;
+  /** In one transaction with a look at `current`: `stale` when the key is wrapped with another version. */
+  add(key: WrappedKey): Promise<'added' | 'exists' | 'stale'>;
+  /** Puts the key in the place of the one that `from` wrapped; false when there is none (any more). */
+  replace(key: WrappedKey, from: string): Promise<boolean>;
+  remove(kid: string): Promise<boolean>;
+  /** Up to `limit` entries whose kid comes after the one given, in text order of the bytes. */
+  page(after: string, limit: number): Promise<readonly KidEntry[]>;
+  close(): Promise<void>;
+}
+
+/** What wraps data keys: a file, the environment, or a key management service that never lets its key out. */
+export interface MasterKeys {
+  /** Versions that unwrap, the newest first; looked up anew, since another process may have made one. */
+  versions(): Promise<readonly string[]>;
+  /** Rejects with `master_key_missing` for a version that is not at hand. `associated` is authenticated with the key. */
+  wrap(version: string, key: Uint8Array, associated: string): Promise<Uint8Array>;
+  unwrap(version: string, wrapped: Uint8Array, associated: string): Promise<Uint8Array>;
+  /** Makes a version newer than all others and answers it; rejects where versions come from outside. */
+  renew(): Promise<string>;
+  /** What a text about a missing version should say to do. */
+  readonly advice: string;
   close(): void;
 }
 
-/** Raised when the tables change shape. */
-const format = 1;
-
-const tables = `
-  CREATE TABLE ring (one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, master_id TEXT NOT NULL) STRICT;
-  CREATE TABLE keys (
-    kid TEXT PRIMARY KEY, master_id TEXT NOT NULL, iv BLOB NOT NULL, wrapped BLOB NOT NULL, tag BLOB NOT NULL,
-    created_ms INTEGER NOT NULL) STRICT;
-`;
-
-/**
- * Makes ring and master key at the first start. A ring whose master key is missing is an error: a new key would look like
- * a start from nothing while every secret in the log is lost.
- */
-export function openKeyRing({ path, masterKeyFile, warn }: KeyRingOptions): KeyRing {
-  const isNew = path !== ':memory:' && !existsSync(path);
-  let database: Database | undefined;
+/** Takes the ring into use: both parts are closed with it, and when this rejects. `name` is for texts. */
+export async function openRing(name: string, table: KeyTable, masters: MasterKeys): Promise<KeyRing> {
   try {
-    // Not WAL: a deleted key would live on in the log beside the file.
-    database = openDatabase(path, {
-      journal: 'truncate',
-      synchronous: 'full',
-      secureDelete: true,
-      ...(warn && { warn }),
-    });
-    if (isNew && process.platform !== 'win32') chmodSync(path, 0o600);
-    return new SqliteKeyRing(database, prepare(database, path, masterKeyFile));
+    await demandMasterKey(name, table, masters);
+    return new WrappingKeyRing(name, table, masters);
   } catch (error) {
-    database?.close();
-    if (sqliteFault(error) !== 'corrupt') throw error;
-    throw new SecretError('keyring_unusable', `${path} is damaged: restore it from a backup`, { cause: error });
+    await table.close();
+    masters.close();
+    throw error;
   }
 }
 
-function prepare(database: Database, path: string, masterKeyFile: string): MasterKey {
-  return database.transaction(() => {
-    const ring = readRing(database);
-    if (!ring) {
-      const made = readMasterKey(masterKeyFile) ?? makeMasterKey(masterKeyFile);
-      database.exec(tables);
-      database.prepare('INSERT INTO ring VALUES (1, ?, ?)').run(format, made.id);
-      return made;
-    }
-    if (Number(ring['format']) > format) {
-      throw new SecretError('keyring_unusable', `${path} has format ${ring['format']}, known is ${format}: update svc`);
-    }
-    const master = readMasterKey(masterKeyFile);
-    if (!master) {
-      throw new SecretError(
-        'master_key_missing',
-        `${masterKeyFile} is missing, but ${path} holds keys wrapped with it: restore the file from the backup, or set store.secrets.master_key_file to where it is`,
-      );
-    }
-    if (master.id !== ring['master_id']) {
-      throw new SecretError(
-        'master_key_wrong',
-        `${masterKeyFile} is not the key that ${path} is wrapped with: restore the right one, store.secrets.master_key_file says which file is read`,
-      );
-    }
-    return master;
-  });
-}
-
-const readRing = (database: Database): Readonly<Record<string, unknown>> | undefined =>
-  database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'ring'").get() &&
-  database.prepare('SELECT format, master_id FROM ring').get();
-
-class SqliteKeyRing implements KeyRing {
-  readonly #database: Database;
-  readonly #master: MasterKey;
-
-  constructor(database: Database, master: MasterKey) {
-    this.#database = database;
-    this.#master = master;
-  }
-
-  seal(clear: string, place: SecretPlace, kid?: string): SealedSecret {
-    if (kid !== undefined) return sealSecret(this.#dataKey(kid), kid, clear, place);
-    const made = this.#makeKey();
-    return sealSecret(made.key, made.kid, clear, place);
-  }
-
-  open(secret: SealedSecret, place: SecretPlace): string {
-    return openSecret(this.#dataKey(secret.kid), secret, place);
-  }
-
-  has(kid: string): boolean {
-    return this.#database.prepare('SELECT 1 FROM keys WHERE kid = ?').get(kid) !== undefined;
-  }
-
-  shred(kid: string): boolean {
-    return this.#database.transaction(
-      () => this.#database.prepare('DELETE FROM keys WHERE kid = ?').run(kid).changes > 0,
+/** A ring without its master key is an error: another one would look like a start from nothing while every secret is lost. */
+async function demandMasterKey(name: string, table: KeyTable, masters: MasterKeys): Promise<void> {
+  const current = await table.current();
+  const versions = await masters.versions();
+  if (current === undefined) {
+    const first = versions[0] ?? (await masters.renew());
+    // Of two processes that start at once, one wins; the other looks again.
+    if (!(await table.advance(undefined, first))) await demandMasterKey(name, table, masters);
+  } else if (versions.length === 0) {
+    throw new SecretError('master_key_missing', `${name} holds keys, but no master key is there: ${masters.advice}`);
+  } else if (!versions.includes(current)) {
+    throw new SecretError(
+      'master_key_wrong',
+      `no master key is the one that ${name} is wrapped with: ${masters.advice}`,
     );
   }
+}
 
-  close(): void {
-    this.#database.close();
-    this.#master.key.fill(0);
+const pageSize = 500;
+
+class WrappingKeyRing implements KeyRing {
+  readonly #name: string;
+  readonly #table: KeyTable;
+  readonly #masters: MasterKeys;
+
+  constructor(name: string, table: KeyTable, masters: MasterKeys) {
+    this.#name = name;
+    this.#table = table;
+    this.#masters = masters;
   }
 
-  [Symbol.dispose](): void {
-    this.close();
-  }
-
-  #makeKey(): { readonly kid: string; readonly key: Uint8Array } {
-    const kid = v7();
+  async seal(clear: string, place: SecretPlace, kid?: string): Promise<SealedSecret> {
+    if (kid !== undefined) return sealSecret(await this.#dataKey(kid), kid, clear, place);
+    const made = v7();
     const key = randomBytes(keyBytes);
-    const { iv, ct, tag } = encrypt(this.#master.key, key, wrapping(kid));
-    this.#database.transaction(() =>
-      this.#database
-        .prepare('INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)')
-        .run(kid, this.#master.id, iv, ct, tag, Date.now()),
-    );
-    return { kid, key };
+    if ((await this.#add(made, key)) === 'exists') throw new Error(`a new key has the name of another: ${made}`);
+    return sealSecret(key, made, clear, place);
   }
 
-  /** Read from the file each time, so that a shred in another process holds at once. */
-  #dataKey(kid: string): Uint8Array {
-    const row = this.#database.prepare('SELECT iv, wrapped, tag FROM keys WHERE kid = ?').get(kid);
-    if (!row)
+  async open(secret: SealedSecret, place: SecretPlace): Promise<string> {
+    return openSecret(await this.#dataKey(secret.kid), secret, place);
+  }
+
+  async has(kid: string): Promise<boolean> {
+    const key = await this.#table.get(kid);
+    if (key) await this.#unwrap(key);
+    return key !== undefined;
+  }
+
+  async ensure(kid: string): Promise<void> {
+    if (!(await this.#table.get(kid))) await this.#add(kid, randomBytes(keyBytes));
+  }
+
+  shred(kid: string): Promise<boolean> {
+    return this.#table.remove(kid);
+  }
+
+  async status(): Promise<RingStatus> {
+    const kids: KidEntry[] = [];
+    for await (const page of this.#pages()) kids.push(...page);
+    const versions = await this.#masters.versions();
+    const ids = new Set([...versions, ...kids.map(({ masterId }) => masterId)]);
+    return {
+      current: (await this.#table.current()) ?? '',
+      kids,
+      masters: [...ids].map((id) => ({
+        id,
+        isAtHand: versions.includes(id),
+        keys: kids.filter(({ masterId }) => masterId === id).length,
+      })),
+    };
+  }
+
+  async rotate(onProgress: (progress: RotationProgress) => void = () => {}): Promise<RotationResult> {
+    const { current: from, kids } = await this.status();
+    const to = await this.#target(from, kids);
+    if (to !== from && !(await this.#table.advance(from, to))) return this.rotate(onProgress);
+    // Counted only now: from here on no key can be added under an older version.
+    const { kids: all } = await this.status();
+    const behind = all.filter(({ masterId }) => masterId !== to);
+    let done = 0;
+    onProgress({ done, total: behind.length });
+    for (const { kid } of behind) {
+      await this.#rewrap(kid, to);
+      done += 1;
+      onProgress({ done, total: behind.length });
+    }
+    return { from, to, rewrapped: done };
+  }
+
+  async close(): Promise<void> {
+    await this.#table.close();
+    this.#masters.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #target(current: string, kids: readonly KidEntry[]): Promise<string> {
+    const [newest] = await this.#masters.versions();
+    if (newest !== undefined && newest !== current) return newest;
+    return kids.some(({ masterId }) => masterId !== current) ? current : this.#masters.renew();
+  }
+
+  /** A key that was shredded in the meantime stays shredded. */
+  async #rewrap(kid: string, to: string): Promise<void> {
+    const old = await this.#table.get(kid);
+    if (!old || old.masterId === to) return;
+    const key = await this.#unwrap(old);
+    const wrapped = await this.#masters.wrap(to, key, wrapping(kid));
+    key.fill(0);
+    await this.#table.replace({ ...old, masterId: to, wrapped }, old.masterId);
+  }
+
+  /** Wrapped again when a rotation came between, in this process or another. */
+  async #add(kid: string, key: Uint8Array): Promise<'added' | 'exists'> {
+    for (;;) {
+      const masterId = (await this.#table.current()) ?? '';
+      const wrapped = await this.#masters.wrap(masterId, key, wrapping(kid));
+      const outcome = await this.#table.add({ kid, masterId, wrapped, createdMs: Date.now() });
+      if (outcome !== 'stale') return outcome;
+    }
+  }
+
+  /** Read from the table each time, so that a shred in another process holds at once. */
+  async #dataKey(kid: string): Promise<Uint8Array> {
+    const key = await this.#table.get(kid);
+    if (!key) {
       throw new SecretError(
         'key_missing',
         `the key ring has no key ${kid}: it was shredded, or the ring is not the one of this log`,
       );
-    const blob = (name: string): Buffer => Buffer.from(row[name] as Uint8Array);
+    }
+    return this.#unwrap(key);
+  }
+
+  async #unwrap({ kid, masterId, wrapped }: WrappedKey): Promise<Uint8Array> {
     try {
-      return decrypt(this.#master.key, { iv: blob('iv'), ct: blob('wrapped'), tag: blob('tag') }, wrapping(kid));
+      return await this.#masters.unwrap(masterId, wrapped, wrapping(kid));
     } catch (cause) {
-      throw new SecretError(
-        'keyring_unusable',
-        `the key ${kid} in the ring is damaged: restore the ring from a backup`,
-        { cause },
-      );
+      if (cause instanceof SecretError) throw cause;
+      const text = `the key ${kid} in ${this.#name} is damaged: restore the ring from a backup`;
+      throw new SecretError('keyring_unusable', text, { cause });
+    }
+  }
+
+  async *#pages(): AsyncGenerator<readonly KidEntry[]> {
+    for (let after = ''; ; ) {
+      const page = await this.#table.page(after, pageSize);
+      yield page;
+      const last = page.at(-1);
+      if (!last || page.length < pageSize) return;
+      after = last.kid;
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The key-encryption key in its file: made once with mode 0600, read at every start, never replaced. */
+/** Master keys at hand: versions in a file of mode 0600 or from the environment, the newest first. */
 import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -8,17 +8,90 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { keyBytes, SecretError } from './seal.ts';
+import type { MasterKeys } from './keyring.ts';
+import { type Box, decrypt, encrypt, ivBytes, keyBytes, SecretError, tagBytes } from './seal.ts';
 
 /** `id` names the key without telling anything about it. */
-export type MasterKey = { readonly id: string; readonly key: Uint8Array };
+type MasterKey = { readonly id: string; readonly key: Uint8Array };
+
+/** One key a line, the newest first, as 43 characters of base64url; a line that begins with `#` is a remark. */
+export function masterKeyFile(path: string): MasterKeys {
+  const read = (): readonly MasterKey[] => readKeys(path) ?? [];
+  return masterKeys(read, {
+    advice: `restore ${path} from the backup, or let store.secrets.master_key_file name the file that holds the key`,
+    renew: () => addMasterKey(path),
+  });
+}
+
+/** `store.secrets.master_keys`: the same texts from the environment, the newest first. */
+export function givenMasterKeys(texts: readonly string[]): MasterKeys {
+  const advice = 'store.secrets.master_keys must hold the key, in its first place or behind newer ones';
+  const keys = texts.map((text, index) => parse(`store.secrets.master_keys[${index}]`, text));
+  return masterKeys(() => keys, {
+    advice,
+    renew: () => {
+      throw new SecretError(
+        'master_key_outside',
+        'the master keys come from store.secrets.master_keys: put a new one in front of the others there, restart every node, then rotate',
+      );
+    },
+  });
+}
+
+/** A new text for a file or the environment. */
+export const newMasterKeyText = (): string => randomBytes(keyBytes).toString('base64url');
+
+function masterKeys(
+  read: () => readonly MasterKey[],
+  { advice, renew }: { readonly advice: string; readonly renew: () => string },
+): MasterKeys {
+  let kept = read();
+  // Read again for a version that is not known yet: another process may have made it.
+  const keyOf = (version: string): Uint8Array => {
+    const find = () => kept.find(({ id }) => id === version);
+    const known = find();
+    if (known) return known.key;
+    kept = read();
+    const found = find();
+    if (!found) throw new SecretError('master_key_missing', `master key ${version} is not at hand: ${advice}`);
+    return found.key;
+  };
+  return {
+    advice,
+    versions: async () => {
+      kept = read();
+      return kept.map(({ id }) => id);
+    },
+    wrap: async (version, key, associated) => {
+      const { iv, ct, tag } = encrypt(keyOf(version), key, associated);
+      return Buffer.concat([iv, ct, tag]);
+    },
+    unwrap: async (version, wrapped, associated) => decrypt(keyOf(version), boxOf(wrapped), associated),
+    renew: async () => renew(),
+    close: () => {
+      for (const { key } of kept) key.fill(0);
+      kept = [];
+    },
+  };
+}
+
+/** A wrapped key is initialisation vector, ciphertext and tag in one. */
+function boxOf(wrapped: Uint8Array): Box {
+  const bytes = Buffer.from(wrapped);
+  return {
+    iv: bytes.subarray(0, ivBytes),
+    ct: bytes.subarray(ivBytes, -tagBytes),
+    tag: bytes.subarray(-tagBytes),
+  };
+}
 
 /** undefined when there is no file. */
-export function readMasterKey(path: string): MasterKey | undefined {
+function readKeys(path: string): readonly MasterKey[] | undefined {
   const file = openIfThere(path);
   if (file === undefined) return undefined;
   try {
@@ -26,29 +99,41 @@ export function readMasterKey(path: string): MasterKey | undefined {
     if (process.platform !== 'win32' && (fstatSync(file).mode & 0o007) !== 0) {
       throw new SecretError('master_key_exposed', `every user may open the master key ${path}: run chmod 600 on it`);
     }
-    return parse(path, readFileSync(file, 'utf8'));
+    const lines = linesOf(readFileSync(file, 'utf8'));
+    if (lines.length === 0) throw invalid(path);
+    return lines.map((line) => parse(path, line));
   } finally {
     closeSync(file);
   }
 }
 
-/** Complete and on the disk before it has its name; of two processes that make it at once, one wins and both read it. */
-export function makeMasterKey(path: string): MasterKey {
+const linesOf = (text: string): readonly string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+
+/** Puts a new key in front; answers its id. What stood there stays, since keys and backups may need it. */
+function addMasterKey(path: string): string {
   const folder = dirname(resolve(path));
   mkdirSync(folder, { recursive: true });
+  const before = readTextIfThere(path);
+  const text = newMasterKeyText();
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
-    writeDurably(draft, `${randomBytes(keyBytes).toString('base64url')}\n`);
-    linkSync(draft, path);
+    writeDurably(draft, `${text}\n${before ?? ''}`);
+    // A first key never takes the place of another: of two processes that make it at once, one wins and both read it.
+    if (before === undefined) linkSync(draft, path);
+    else renameSync(draft, path);
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error;
+    if (before !== undefined || !isCode(error, 'EEXIST')) throw error;
   } finally {
     rmSync(draft, { force: true });
   }
   syncFolder(folder);
-  const made = readMasterKey(path);
-  if (!made) throw new SecretError('master_key_missing', `the master key ${path} was removed while it was made`);
-  return made;
+  const newest = readKeys(path)?.[0];
+  if (!newest) throw new SecretError('master_key_missing', `the master key ${path} was removed while it was made`);
+  return newest.id;
 }
 
 function openIfThere(path: string): number | undefined {
@@ -60,13 +145,24 @@ function openIfThere(path: string): number | undefined {
   }
 }
 
-function parse(path: string, text: string): MasterKey {
-  const key = Buffer.from(text.trim(), 'base64url');
-  if (key.byteLength !== keyBytes || !/^[\w-]{43}$/.test(text.trim())) {
-    throw new SecretError('master_key_invalid', `${path} is no master key: it holds 43 characters of base64url`);
+function readTextIfThere(path: string): string | undefined {
+  const file = openIfThere(path);
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
   }
+}
+
+function parse(place: string, text: string): MasterKey {
+  const key = Buffer.from(text.trim(), 'base64url');
+  if (key.byteLength !== keyBytes || !/^[\w-]{43}$/.test(text.trim())) throw invalid(place);
   return { id: createHash('sha256').update('svc master key').update(key).digest('hex').slice(0, 32), key };
 }
+
+const invalid = (place: string): SecretError =>
+  new SecretError('master_key_invalid', `${place} is no master key: it is 43 characters of base64url`);
 
 function writeDurably(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600);

@@ -15,6 +15,7 @@ export type SecretErrorCode =
   | 'master_key_wrong'
   | 'master_key_invalid'
   | 'master_key_exposed'
+  | 'master_key_outside'
   | 'keyring_unusable';
 
 /** Every failure of the key ring; the texts never hold key or secret. */
@@ -29,8 +30,8 @@ export class SecretError extends Error {
 
 /** Length of data keys and key-encryption keys. */
 export const keyBytes = 32;
-const ivBytes = 12;
-const tagBytes = 16;
+export const ivBytes = 12;
+export const tagBytes = 16;
 
 export type Box = { readonly iv: Buffer; readonly ct: Buffer; readonly tag: Buffer };
 

@@ -33,7 +33,8 @@ const named = (name: string) => ({ type: 'OrganisationCreated', orgId, name }) a
 const runnerOn = (store: EventStore, settled: (position: string) => Promise<unknown> = async () => true) =>
   createCommands({
     store,
-    seal: (clear, { path }) => ({ kid: path, alg: 'A256GCM', iv: '', ct: `sealed ${clear.length}`, tag: '' }),
+    seal: (clear, { path }) =>
+      Promise.resolve({ kid: path, alg: 'A256GCM', iv: '', ct: `sealed ${clear.length}`, tag: '' }),
     now: () => new Date(0),
     settled,
   });
