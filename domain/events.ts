@@ -26,6 +26,7 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   CertificateKeyAttached: true,
   CertificateDeleted: true,
   OrganisationCreated: true,
+  ConfigRestored: true,
   NameReserved: true,
   NameReleased: true,
   AuditAnchored: true,

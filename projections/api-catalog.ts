@@ -92,6 +92,7 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'CertificateKeyAttached':
     case 'CertificateDeleted':
     case 'OrganisationCreated':
+    case 'ConfigRestored':
     case 'NameReserved':
     case 'NameReleased':
     case 'AuditAnchored':

@@ -75,6 +75,7 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
     case 'ApiInternalChanged':
     case 'ApiDefinitionDeleted':
     case 'OrganisationCreated':
+    case 'ConfigRestored':
     case 'NameReserved':
     case 'NameReleased':
     case 'AuditAnchored':

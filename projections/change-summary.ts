@@ -140,6 +140,8 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
       return ['certificate deleted'];
     case 'OrganisationCreated':
       return [`organisation "${event.name}" created`];
+    case 'ConfigRestored':
+      return restored(event);
     case 'NameReserved':
       return [`${route(event.value)} reserved for API ${event.owner}`];
     case 'NameReleased':
@@ -149,6 +151,24 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
     default:
       return never(event);
   }
+}
+
+function restored({
+  toPosition,
+  changed,
+  skipped,
+}: Extract<DomainEvent, { type: 'ConfigRestored' }>): readonly string[] {
+  const texts = changed.map(({ kind, id, change }) => `${kind} ${id} ${change}`);
+  const more = texts.length > maxTexts ? [`and ${texts.length - maxTexts} more`] : [];
+  const left = skipped.map(
+    ({ kind, id, reason }) => `${kind} ${id} ${reason === 'kept' ? 'kept' : 'without its secret'}`,
+  );
+  return [
+    `configuration restored to position ${shortPosition(toPosition)}`,
+    ...texts.slice(0, maxTexts),
+    ...more,
+    ...left.slice(0, maxTexts),
+  ];
 }
 
 /** A claim is host and listen path in two lines. */

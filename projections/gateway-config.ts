@@ -104,6 +104,7 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'CertificateKeyAttached':
     case 'CertificateDeleted':
     case 'OrganisationCreated':
+    case 'ConfigRestored':
     case 'NameReserved':
     case 'NameReleased':
     case 'AuditAnchored':

@@ -140,6 +140,8 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
       return before;
     case 'OrganisationCreated':
       return { name: event.name };
+    case 'ConfigRestored':
+      return before;
     case 'NameReserved':
     case 'NameReleased':
       return { name: event.value.replace('\n', '') };

@@ -139,7 +139,9 @@ export function streamOf(event: DomainEvent): string {
   if ('apiId' in event) return apiStream(event.apiId);
   if ('certId' in event) return certStream(event.certId);
   if (event.type === 'AuditAnchored') return anchorStream;
-  return event.type === 'OrganisationCreated' ? orgStream(event.orgId) : routeStream(sha256(event.value));
+  return event.type === 'OrganisationCreated' || event.type === 'ConfigRestored'
+    ? orgStream(event.orgId)
+    : routeStream(sha256(event.value));
 }
 
 /** Metadata stands beside an event as `[event, metadata]`. */

@@ -32,6 +32,7 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   CertificateKeyAttached: true,
   CertificateDeleted: true,
   OrganisationCreated: true,
+  ConfigRestored: true,
   NameReserved: true,
   NameReleased: true,
   AuditAnchored: true,
@@ -85,7 +86,7 @@ describe('stored events', () => {
         for (const projection of [apiCatalog, certificateList, historyProjection, gatewayConfig]) {
           expect(() => folded(projection, event), projection.name).to.not.throw();
         }
-        expect(streamOf(event)).to.match(/^(api|cert|org|uniq)-/);
+        expect(streamOf(event)).to.match(/^(api|cert|org|uniq|audit)-/);
       });
     });
   }
