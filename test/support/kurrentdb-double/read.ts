@@ -1,0 +1,108 @@
+/** Streams/Read: pages of one stream or of the global order, forwards and backwards; subscriptions go to their own file. */
+import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
+import streams from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/streams_pb.js';
+import { invalidArgument, streamDeleted } from './errors.ts';
+import type { FaultyGate } from './faults.ts';
+import { filterOf } from './filter.ts';
+import type { DoubleLog, LogRecord } from './log.ts';
+import { eventMessage, streamIdentifier, streamNameOf } from './messages.ts';
+
+export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
+type Options = streams.ReadReq.Options;
+
+/** Ends a call whose reader left. */
+export const isOver = (call: ReadCall): boolean => call.cancelled || call.destroyed;
+
+export const read =
+  (log: DoubleLog, gate: FaultyGate): handleServerStreamingCall<streams.ReadReq, streams.ReadResp> =>
+  (call) => {
+    const options = call.request.getOptions();
+    call.on('error', () => {});
+    void gate.admit(call, 'read', (refusal) => {
+      if (refusal || !options) return void call.destroy(refusal ?? invalidArgument('options are missing'));
+      void readPage(log, gate, call, options);
+    });
+  };
+
+async function readPage(log: DoubleLog, gate: FaultyGate, call: ReadCall, options: Options): Promise<void> {
+  const stream = options.getStream();
+  const name = streamNameOf(stream?.getStreamIdentifier());
+  if (stream && log.isTombstoned(name)) return void call.destroy(streamDeleted(name));
+  const records = stream ? log.read(name) : log.records;
+  if (!records) {
+    call.write(streamNotFound(name));
+    return void call.end();
+  }
+  const from = stream ? streamStart(stream) : allStart(options.getAll());
+  const isBack = options.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS;
+  const placeOf = (record: LogRecord): bigint => (stream ? record.revision : record.position);
+  const matches = filterOf(options.getFilter());
+  const wanted = chosen(records, placeOf, from, isBack, !stream).filter(matches);
+  await send(gate, call, wanted.slice(0, Number(options.getCount())), {
+    isStructuredId: options.getUuidOption()?.hasStructured() ?? false,
+    isGlobal: !stream,
+  });
+}
+
+type From = bigint | 'start' | 'end';
+
+/**
+ * Forwards from a place on, that place included. Backwards a stream read includes it too; a read of the global order does
+ * not, since a position is where its record begins and what lies before it is wanted.
+ */
+function chosen(
+  records: readonly LogRecord[],
+  placeOf: (record: LogRecord) => bigint,
+  from: From,
+  isBack: boolean,
+  isGlobal: boolean,
+): readonly LogRecord[] {
+  if (from === (isBack ? 'end' : 'start')) return isBack ? records.toReversed() : records;
+  if (typeof from !== 'bigint') return [];
+  if (!isBack) return records.filter((record) => placeOf(record) >= from);
+  return records.filter((record) => placeOf(record) < from || (!isGlobal && placeOf(record) === from)).toReversed();
+}
+
+function streamStart(options: streams.ReadReq.Options.StreamOptions): From {
+  if (options.hasRevision()) return BigInt(options.getRevision());
+  return options.hasEnd() ? 'end' : 'start';
+}
+
+function allStart(options: streams.ReadReq.Options.AllOptions | undefined): From {
+  const position = options?.getPosition();
+  if (position) return BigInt(position.getCommitPosition());
+  return options?.hasEnd() ? 'end' : 'start';
+}
+
+async function send(
+  gate: FaultyGate,
+  call: ReadCall,
+  records: readonly LogRecord[],
+  options: { readonly isStructuredId: boolean; readonly isGlobal: boolean },
+): Promise<void> {
+  for (const [index, record] of records.entries()) {
+    if (index === gate.faults.breakReadsAfter) return gate.break(call);
+    if (isOver(call)) return;
+    if (!call.write(eventMessage(record, options))) await drained(call);
+  }
+  call.end();
+}
+
+/** Settles when the reader has taken what was written, or has left. */
+export const drained = (call: ReadCall): Promise<void> =>
+  new Promise((resolve) => {
+    if (isOver(call)) return resolve();
+    const done = (): void => {
+      for (const name of ['drain', 'cancelled', 'close']) call.off(name, done);
+      resolve();
+    };
+    for (const name of ['drain', 'cancelled', 'close']) call.on(name, done);
+  });
+
+function streamNotFound(stream: string): streams.ReadResp {
+  const notFound = new streams.ReadResp.StreamNotFound();
+  notFound.setStreamIdentifier(streamIdentifier(stream));
+  const response = new streams.ReadResp();
+  response.setStreamNotFound(notFound);
+  return response;
+}
