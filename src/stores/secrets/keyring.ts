@@ -44,6 +44,8 @@ export type RotationResult = { readonly from: string; readonly to: string; reado
 /** A data key as a table stores it; `wrapped` is opaque to everybody but the master keys. */
 export type WrappedKey = KidEntry & { readonly wrapped: Uint8Array };
 
+export type Rewrapped = { readonly key: WrappedKey; readonly from: string };
+
 /** Where wrapped keys lie. What resolves has survived a loss of power; what was removed is nowhere any more. */
 export interface KeyTable {
   /** The version that wraps new keys; undefined in a ring that was never used. */
@@ -53,8 +55,8 @@ export interface KeyTable {
   get(kid: string): Promise<WrappedKey | undefined>;
   /** In one transaction with a look at `current`: `stale` when the key is wrapped with another version. */
   add(key: WrappedKey): Promise<'added' | 'exists' | 'stale'>;
-  /** Puts the key in the place of the one that `from` wrapped; false when there is none (any more). */
-  replace(key: WrappedKey, from: string): Promise<boolean>;
+  /** In one transaction: each key takes the place of the one that `from` wrapped; where there is none (any more), nothing. */
+  replace(keys: readonly Rewrapped[]): Promise<void>;
   remove(kid: string): Promise<boolean>;
   /** Up to `limit` entries whose kid comes after the one given, in text order of the bytes. */
   page(after: string, limit: number): Promise<readonly KidEntry[]>;
@@ -106,6 +108,9 @@ async function demandMasterKey(name: string, table: KeyTable, masters: MasterKey
 }
 
 const pageSize = 500;
+
+/** Keys that a rotation writes in one transaction: what a kill makes it do again. */
+const groupSize = 50;
 
 class WrappingKeyRing implements KeyRing {
   readonly #name: string;
@@ -169,9 +174,10 @@ class WrappingKeyRing implements KeyRing {
     const behind = all.filter(({ masterId }) => masterId !== to);
     let done = 0;
     onProgress({ done, total: behind.length });
-    for (const { kid } of behind) {
-      await this.#rewrap(kid, to);
-      done += 1;
+    while (done < behind.length) {
+      const group = behind.slice(done, done + groupSize);
+      await this.#rewrap(group, to);
+      done += group.length;
       onProgress({ done, total: behind.length });
     }
     return { from, to, rewrapped: done };
@@ -193,13 +199,17 @@ class WrappingKeyRing implements KeyRing {
   }
 
   /** A key that was shredded in the meantime stays shredded. */
-  async #rewrap(kid: string, to: string): Promise<void> {
-    const old = await this.#table.get(kid);
-    if (!old || old.masterId === to) return;
-    const key = await this.#unwrap(old);
-    const wrapped = await this.#masters.wrap(to, key, wrapping(kid));
-    key.fill(0);
-    await this.#table.replace({ ...old, masterId: to, wrapped }, old.masterId);
+  async #rewrap(group: readonly KidEntry[], to: string): Promise<void> {
+    const rewrapped: Rewrapped[] = [];
+    for (const { kid } of group) {
+      const old = await this.#table.get(kid);
+      if (!old || old.masterId === to) continue;
+      const clear = await this.#unwrap(old);
+      const wrapped = await this.#masters.wrap(to, clear, wrapping(kid));
+      clear.fill(0);
+      rewrapped.push({ key: { ...old, masterId: to, wrapped }, from: old.masterId });
+    }
+    await this.#table.replace(rewrapped);
   }
 
   /** Wrapped again when a rotation came between, in this process or another. */

@@ -97,10 +97,10 @@ function sqliteKeyTable(database: Database): KeyTable {
         database.prepare('INSERT INTO keys VALUES (?, ?, ?, ?)').run(kid, masterId, wrapped, createdMs);
         return 'added';
       }),
-    replace: async ({ kid, masterId, wrapped }, from) =>
+    replace: async (keys) =>
       database.transaction(() => {
-        const update = 'UPDATE keys SET master_id = ?, wrapped = ? WHERE kid = ? AND master_id = ?';
-        return database.prepare(update).run(masterId, wrapped, kid, from).changes > 0;
+        const update = database.prepare('UPDATE keys SET master_id = ?, wrapped = ? WHERE kid = ? AND master_id = ?');
+        for (const { key, from } of keys) update.run(key.masterId, key.wrapped, key.kid, from);
       }),
     remove: async (kid) =>
       database.transaction(() => database.prepare('DELETE FROM keys WHERE kid = ?').run(kid).changes > 0),
