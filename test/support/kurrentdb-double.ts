@@ -3,14 +3,17 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import gossipServices from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/gossip_grpc_pb.js';
 import featureServices from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/serverfeatures_grpc_pb.js';
 import streamServices from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/streams_grpc_pb.js';
+import sessionServices from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v2/streams/streams_grpc_pb.js';
 import { append } from './kurrentdb-double/append.ts';
 import { batchAppend } from './kurrentdb-double/batch-append.ts';
+import { deleteStream, tombstoneStream } from './kurrentdb-double/delete.ts';
 import { type Faults, FaultyGate, noFaults } from './kurrentdb-double/faults.ts';
 import { type Member, readGossip } from './kurrentdb-double/gossip.ts';
 import { getSupportedMethods, type Level, limits } from './kurrentdb-double/levels.ts';
 import { Line } from './kurrentdb-double/line.ts';
 import { type Clock, DoubleLog } from './kurrentdb-double/log.ts';
 import { read } from './kurrentdb-double/read.ts';
+import { appendRecords, appendSession } from './kurrentdb-double/sessions.ts';
 
 export type DoubleOptions = {
   readonly level?: Level;
@@ -99,7 +102,13 @@ function addServices(server: Server, log: DoubleLog, gate: FaultyGate, state: St
   server.addService(streamServices.StreamsService, {
     append: append(log, gate, limitsNow),
     batchAppend: batchAppend(log, gate, limitsNow),
-    read: read(log, gate),
+    read: read(log, gate, () => state.level !== '23.10'),
+    delete: deleteStream(log, gate),
+    tombstone: tombstoneStream(log, gate),
+  });
+  server.addService(sessionServices.StreamsServiceService, {
+    appendSession: appendSession(log, gate, () => state.level),
+    appendRecords: appendRecords(log, gate, () => state.level),
   });
   server.addService(featureServices.ServerFeaturesService, {
     getSupportedMethods: getSupportedMethods(() => state.level),

@@ -6,7 +6,7 @@ import { appendTooLarge, streamDeleted } from './errors.ts';
 import type { Expected } from './expectation.ts';
 import type { FaultyGate } from './faults.ts';
 import { isTooLarge, type Limits } from './levels.ts';
-import type { DoubleLog, LogWrite, Outcome, ProposedEvent } from './log.ts';
+import type { Committed, Conflict, DoubleLog, LogWrite, Outcome, ProposedEvent } from './log.ts';
 import { at, proposedEvent, streamNameOf } from './messages.ts';
 
 type Handler = handleClientStreamingCall<streams.AppendReq, streams.AppendResp>;
@@ -41,22 +41,30 @@ export const append =
 function answerWith(answer: sendUnaryData<streams.AppendResp>, write: LogWrite, outcome: Outcome): void {
   const response = new streams.AppendResp();
   if (!('reason' in outcome)) {
-    const success = new streams.AppendResp.Success();
-    success.setCurrentRevision(String(outcome.heads.get(write.stream)));
-    success.setPosition(at(new streams.AppendResp.Position(), outcome.position));
-    response.setSuccess(success);
-    return answer(null, response);
-  }
-  if (outcome.reason !== 'conflict') return answer(streamDeleted(outcome.stream));
+    response.setSuccess(successOf(outcome, write.stream));
+    answer(null, response);
+  } else if (outcome.reason === 'conflict') {
+    response.setWrongExpectedVersion(conflictOf(outcome));
+    answer(null, response);
+  } else answer(streamDeleted(outcome.stream));
+}
+
+function successOf(committed: Committed, stream: string): streams.AppendResp.Success {
+  const success = new streams.AppendResp.Success();
+  success.setCurrentRevision(String(committed.heads.get(stream)));
+  success.setPosition(at(new streams.AppendResp.Position(), committed.position));
+  return success;
+}
+
+function conflictOf({ actual, expected }: Conflict): streams.AppendResp.WrongExpectedVersion {
   const conflict = new streams.AppendResp.WrongExpectedVersion();
-  if (outcome.actual === undefined) conflict.setCurrentNoStream(new shared.Empty());
-  else conflict.setCurrentRevision(outcome.actual.toString());
-  if (outcome.expected === 'any') conflict.setExpectedAny(new shared.Empty());
-  else if (outcome.expected === 'no_stream') conflict.setExpectedNoStream(new shared.Empty());
-  else if (outcome.expected === 'stream_exists') conflict.setExpectedStreamExists(new shared.Empty());
-  else conflict.setExpectedRevision(outcome.expected.toString());
-  response.setWrongExpectedVersion(conflict);
-  answer(null, response);
+  if (actual === undefined) conflict.setCurrentNoStream(new shared.Empty());
+  else conflict.setCurrentRevision(actual.toString());
+  if (expected === 'any') conflict.setExpectedAny(new shared.Empty());
+  else if (expected === 'no_stream') conflict.setExpectedNoStream(new shared.Empty());
+  else if (expected === 'stream_exists') conflict.setExpectedStreamExists(new shared.Empty());
+  else conflict.setExpectedRevision(expected.toString());
+  return conflict;
 }
 
 /** The members by which append, delete and tombstone say what they expect. */

@@ -34,7 +34,7 @@ export const batchAppend =
       if (!request.getIsFinal()) return;
       batches.delete(id);
       void gate.admit(call, 'write', (refusal) => {
-        if (refusal) return void call.destroy(refusal);
+        if (refusal) return void call.emit('error', refusal);
         appendBatch({ log, gate, limits: limits(), call, request, batch });
       });
     });

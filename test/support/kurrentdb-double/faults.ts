@@ -73,9 +73,11 @@ export class FaultyGate {
 
   /** Sends the answer of a write that was committed, or loses it. */
   settle(call: Call, answer: () => void): void {
-    if (this.#faults.lostAnswers === 0) return answer();
-    this.#faults.lostAnswers -= 1;
-    this.break(call);
+    if (this.#faults.lostAnswers === 0) answer();
+    else {
+      this.#faults.lostAnswers -= 1;
+      this.break(call);
+    }
   }
 
   /** Breaks the connection on which the call came. */

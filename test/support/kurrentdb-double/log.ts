@@ -25,14 +25,21 @@ export type LogWrite = {
   readonly events: readonly ProposedEvent[];
 };
 
-export type Refusal =
-  | {
-      readonly reason: 'conflict';
-      readonly stream: string;
-      readonly expected: Expected;
-      readonly actual: bigint | undefined;
-    }
-  | { readonly reason: 'deleted' | 'tombstoned'; readonly stream: string };
+export type PlacedEvent = { readonly stream: string; readonly event: ProposedEvent };
+
+/** An expectation of a stream that need not be written to. */
+export type Check = { readonly stream: string; readonly expected: Expected };
+
+export type Violation = Check & { readonly index: number; readonly actual: bigint | undefined };
+
+export type Conflict = {
+  readonly reason: 'conflict';
+  readonly stream: string;
+  readonly expected: Expected;
+  readonly actual: bigint | undefined;
+};
+
+export type Refusal = Conflict | { readonly reason: 'deleted' | 'tombstoned'; readonly stream: string };
 
 export type Committed = { readonly position: bigint; readonly heads: ReadonlyMap<string, bigint> };
 
@@ -63,11 +70,34 @@ export class DoubleLog {
 
   /** Appends all writes or none. */
   append(writes: readonly LogWrite[]): Outcome {
+    return this.#append(
+      writes,
+      writes.flatMap(({ stream, events }) => events.map((event) => ({ stream, event }))),
+    );
+  }
+
+  /** Appends all records, in the order given, when every check holds; checks may name streams that are not written to. */
+  appendRecords(records: readonly PlacedEvent[], checks: readonly Check[]): Outcome | { violations: Violation[] } {
+    const writes = [...Map.groupBy(records, ({ stream }) => stream)].map(([stream, placed]) => ({
+      stream,
+      expected: checks.find((check) => check.stream === stream)?.expected ?? 'any',
+      events: placed.map(({ event }) => event),
+    }));
+    const violations = checks.flatMap((check, index) => {
+      const write = writes.find(({ stream }) => stream === check.stream) ?? { ...check, events: [] };
+      const { kind } = this.#decide(write);
+      if (kind !== 'conflict' && kind !== 'deleted') return [];
+      return [{ ...check, index, actual: this.#head(check.stream) }];
+    });
+    return violations.length > 0 ? { violations } : this.#append(writes, records);
+  }
+
+  #append(writes: readonly LogWrite[], records: readonly PlacedEvent[]): Outcome {
     const decisions = writes.map((write) => ({ write, decision: this.#decide(write) }));
     const refused = decisions.find(({ decision }) => decision.kind !== 'write' && decision.kind !== 'repeat');
     if (refused) return this.#refusal(refused.write, refused.decision);
     const repeats = decisions.flatMap(({ decision }) => (decision.kind === 'repeat' ? [decision.last] : []));
-    if (repeats.length === 0) return this.#commit(writes);
+    if (repeats.length === 0) return this.#commit(records);
     if (repeats.length === writes.length) return committed(repeats);
     // Of a true repetition the server would know every write.
     const known = decisions.find(({ decision }) => decision.kind === 'repeat') ?? decisions[0];
@@ -138,6 +168,10 @@ export class DoubleLog {
     return made;
   }
 
+  #head(stream: string): bigint | undefined {
+    return this.#streams.get(stream)?.records.at(-1)?.revision;
+  }
+
   #decide(write: LogWrite): Decision {
     if (write.stream.startsWith('$$') && this.isTombstoned(write.stream.slice(2))) return { kind: 'tombstoned' };
     return decide(this.#state(write.stream), write.expected, write.events, (id) => {
@@ -153,18 +187,19 @@ export class DoubleLog {
 
   #refusal({ stream, expected }: LogWrite, { kind }: Decision): Refusal {
     if (kind === 'deleted' || kind === 'tombstoned') return { reason: kind, stream };
-    return { reason: 'conflict', stream, expected, actual: this.#streams.get(stream)?.records.at(-1)?.revision };
+    return { reason: 'conflict', stream, expected, actual: this.#head(stream) };
   }
 
-  #commit(writes: readonly LogWrite[]): Committed {
-    const last = writes.flatMap(({ stream, events }) => {
-      const next = BigInt(this.#history(stream).records.length);
+  #commit(placed: readonly PlacedEvent[]): Committed {
+    const records = placed.map(({ stream, event }) => {
+      const history = this.#history(stream);
+      const revision = history.records.length;
       // A deleted stream that is written to again shows what comes from here on.
-      if (isDeleted(this.#history(stream).metadata)) this.#truncate(stream, Number(next));
-      return events.map((event, index) => this.#store(this.#place(stream, next + BigInt(index), event)));
+      if (isDeleted(history.metadata)) this.#truncate(stream, revision);
+      return this.#store(this.#place(stream, BigInt(revision), event));
     });
     this.#announce();
-    return committed(last);
+    return committed(records);
   }
 
   #place(stream: string, revision: bigint, event: ProposedEvent): LogRecord {
@@ -183,7 +218,7 @@ export class DoubleLog {
 
   #truncate(stream: string, before: number): Committed {
     const metadata = { ...this.#history(stream).metadata, $tb: before };
-    return this.#commit([{ stream: `$$${stream}`, expected: 'any', events: [systemEvent('$metadata', metadata)] }]);
+    return this.#commit([{ stream: `$$${stream}`, event: systemEvent('$metadata', metadata) }]);
   }
 
   #announce(): void {
@@ -194,8 +229,8 @@ export class DoubleLog {
 /** Later records of a stream win, so that each stream is named with its head. */
 function committed(records: readonly LogRecord[]): Committed {
   const heads = new Map(records.map((record) => [record.stream, record.revision]));
-  const positions = records.map((record) => record.position);
-  return { position: positions.reduce((high, position) => (position > high ? position : high), 0n), heads };
+  const [last] = records.toSorted((left, right) => (left.position > right.position ? -1 : 1));
+  return { position: last?.position ?? 0n, heads };
 }
 
 const systemEvent = (type: string, content: object): ProposedEvent => ({

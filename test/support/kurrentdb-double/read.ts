@@ -1,25 +1,31 @@
 /** Streams/Read: pages of one stream or of the global order, forwards and backwards; subscriptions go to their own file. */
-import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
+import type { handleServerStreamingCall } from '@grpc/grpc-js';
 import streams from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/streams_pb.js';
 import { invalidArgument, streamDeleted } from './errors.ts';
 import type { FaultyGate } from './faults.ts';
 import { filterOf } from './filter.ts';
 import type { DoubleLog, LogRecord } from './log.ts';
 import { eventMessage, streamIdentifier, streamNameOf } from './messages.ts';
+import { drained, fail, isOver, type ReadCall } from './read-call.ts';
+import { subscribe } from './subscribe.ts';
 
-export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
 type Options = streams.ReadReq.Options;
 
-/** Ends a call whose reader left. */
-export const isOver = (call: ReadCall): boolean => call.cancelled || call.destroyed;
-
 export const read =
-  (log: DoubleLog, gate: FaultyGate): handleServerStreamingCall<streams.ReadReq, streams.ReadResp> =>
+  (
+    log: DoubleLog,
+    gate: FaultyGate,
+    tellsPlaces: () => boolean,
+  ): handleServerStreamingCall<streams.ReadReq, streams.ReadResp> =>
   (call) => {
     const options = call.request.getOptions();
     call.on('error', () => {});
     void gate.admit(call, 'read', (refusal) => {
-      if (refusal || !options) return void call.destroy(refusal ?? invalidArgument('options are missing'));
+      if (refusal || !options) return fail(call, refusal ?? invalidArgument('options are missing'));
+      if (options.getFilter()?.getCheckpointintervalmultiplier() === 0 && options.hasSubscription()) {
+        return fail(call, invalidArgument('the checkpoint interval must be greater than 0'));
+      }
+      if (options.hasSubscription()) return void subscribe(log, gate, call, options, tellsPlaces);
       void readPage(log, gate, call, options);
     });
   };
@@ -27,7 +33,7 @@ export const read =
 async function readPage(log: DoubleLog, gate: FaultyGate, call: ReadCall, options: Options): Promise<void> {
   const stream = options.getStream();
   const name = streamNameOf(stream?.getStreamIdentifier());
-  if (stream && log.isTombstoned(name)) return void call.destroy(streamDeleted(name));
+  if (stream && log.isTombstoned(name)) return fail(call, streamDeleted(name));
   const records = stream ? log.read(name) : log.records;
   if (!records) {
     call.write(streamNotFound(name));
@@ -87,17 +93,6 @@ async function send(
   }
   call.end();
 }
-
-/** Settles when the reader has taken what was written, or has left. */
-export const drained = (call: ReadCall): Promise<void> =>
-  new Promise((resolve) => {
-    if (isOver(call)) return resolve();
-    const done = (): void => {
-      for (const name of ['drain', 'cancelled', 'close']) call.off(name, done);
-      resolve();
-    };
-    for (const name of ['drain', 'cancelled', 'close']) call.on(name, done);
-  });
 
 function streamNotFound(stream: string): streams.ReadResp {
   const notFound = new streams.ReadResp.StreamNotFound();
