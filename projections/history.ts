@@ -137,6 +137,7 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
       return { name: event.name ?? (before.name || event.parsed.subjectCn) };
     case 'CertificateKeyAttached':
     case 'CertificateDeleted':
+    case 'CertificateKeyShredded':
       return before;
     case 'OrganisationCreated':
       return { name: event.name };
@@ -168,14 +169,25 @@ export function listAggregates(
   return found.map(({ id, body }) => ({ stream: id, now: body as AggregateNow }));
 }
 
-/** The last event at or before a position, of one stream or of the whole organisation: one look-up in an index. */
-export function lastEntryAt(
+/** The last event at or before a position, of the whole organisation: one look-up in an index, like the next ones. */
+export const lastEntryAt = (documents: DocumentReader, orgId: OrgId, position: Position): HistoryEntry | undefined =>
+  lastEntry(documents, organisation(orgId), position);
+
+export const lastEntryOfStream = (
   documents: DocumentReader,
   orgId: OrgId,
+  stream: string,
   position: Position,
-  stream?: string,
-): HistoryEntry | undefined {
-  const label = stream === undefined ? organisation(orgId) : within(orgId, `stream:${stream}`);
+): HistoryEntry | undefined => lastEntry(documents, within(orgId, `stream:${stream}`), position);
+
+export const lastEntryOfKind = (
+  documents: DocumentReader,
+  orgId: OrgId,
+  kind: string,
+  position: Position,
+): HistoryEntry | undefined => lastEntry(documents, within(orgId, `kind:${kind}`), position);
+
+function lastEntry(documents: DocumentReader, label: string, position: Position): HistoryEntry | undefined {
   const [found] = documents.list(history, {
     labels: [label],
     before: justAfter(position),

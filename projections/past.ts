@@ -1,7 +1,7 @@
 /** What lists showed at a position: the last entry of each object up to there, as documents that the queries of today read. */
 import { categoryOf, type Position } from '../domain/event-store.ts';
 import type { OrgId } from '../domain/ids.ts';
-import { lastEntryAt, listAggregates } from './history.ts';
+import { lastEntryOfStream, listAggregates } from './history.ts';
 import { listings } from './listed-state.ts';
 import type { Document, DocumentQuery, DocumentReader } from './read-model-store.ts';
 
@@ -27,7 +27,7 @@ export const objectsAt = (
 ): readonly PastObject[] =>
   listAggregates(documents, orgId, kind, position).flatMap(({ stream, now }) => {
     if (now.position <= position) return objectOf(stream, now, now);
-    const then = lastEntryAt(documents, orgId, position, stream);
+    const then = lastEntryOfStream(documents, orgId, stream, position);
     return then ? objectOf(stream, then, then.state) : [];
   });
 

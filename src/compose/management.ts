@@ -48,7 +48,8 @@ export async function startManagementRole(
   stack.defer(() => closing.abort());
   const server = createManagement({
     ...{ store, models, projector, orgId, log, now },
-    seal: (clear, place) => keyRing.seal(clear, place),
+    seal: (clear, place, kid) => keyRing.seal(clear, place, kid),
+    secrets: keyRing,
     settings: {
       listen: addressText(management.listen),
       bodyLimit: management.bodyLimitBytes,

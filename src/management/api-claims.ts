@@ -23,7 +23,7 @@ export function routeOfDocument(document: ApiDocument, owner: Owner): Route {
 
 const apiName = (document: ApiDocument): string => textAt(document, gatewayExtension, 'info', 'name') ?? '';
 
-const claimStream = (claim: string): string => routeStream(sha256Hex(claim));
+export const claimStream = (claim: string): string => routeStream(sha256Hex(claim));
 
 /** Writes that go into the same append as the change itself. Throws `route_taken` with the name of the holder. */
 export async function claimWrites(

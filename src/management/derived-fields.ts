@@ -15,7 +15,9 @@ const maxListComparisons = 250_000;
 export const sha256Hex = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
 
 /** SHA-256 of the RFC 8785 form: the same for every order of members. */
-export const documentSha256 = (document: ApiDocument): string => sha256Hex(canonicalize(document) ?? '');
+export const canonicalSha256 = (value: Json): string => sha256Hex(canonicalize(value) ?? '');
+
+export const documentSha256 = (document: ApiDocument): string => canonicalSha256(document);
 
 /** RFC 6902. Long lists that differ are replaced whole: comparing them would take quadratic time. */
 export function diffOf(before: ApiDocument, after: ApiDocument): readonly JsonObject[] {

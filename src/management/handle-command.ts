@@ -23,6 +23,8 @@ import type { Reply } from './responses.ts';
 export type Seal = (
   clear: string,
   place: { readonly stream: string; readonly type: string; readonly path: string },
+  /** The key of a secret that is held already; without it a new one is made. */
+  kid?: string,
 ) => Promise<Secret>;
 
 /** Who asks for what, apart from the command itself. */
@@ -244,7 +246,7 @@ async function sealed(event: DomainEvent, stream: string, seal: Seal): Promise<D
   for (const path of sealedFields[type] ?? []) {
     const secret = result[path] as Secret | undefined;
     if (secret && 'clear' in secret) {
-      result = { ...result, [path]: await seal(secret.clear, { stream, type, path }) };
+      result = { ...result, [path]: await seal(secret.clear, { stream, type, path }, secret.kid) };
     }
   }
   return result as DomainEvent;

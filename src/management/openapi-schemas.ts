@@ -1,5 +1,6 @@
 /** Schemas of the API's own document, by name. */
 import type { JsonObject } from '../../domain/event.ts';
+import { configSchemas } from './openapi-config-schemas.ts';
 
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
@@ -20,6 +21,7 @@ const warning = closed({ pointer: text, code: text, text });
 const actor = closed({ type: text, id: text });
 
 export const schemas: JsonObject = {
+  ...configSchemas,
   ApiDocument: {
     type: 'object',
     description: 'An OpenAPI 3.0 or 3.1 document with `x-svc-api-gateway` and, for streams, `x-svc-streaming`.',

@@ -15,26 +15,32 @@ import type { Document, DocumentReader } from '../../projections/read-model-stor
 import type { Call } from './call.ts';
 import { Rejection } from './errors.ts';
 import type { Services } from './route.ts';
-import { resolveAt, revisionAt } from './time-travel.ts';
+import { eventsUpTo, resolveAt, revisionAt } from './time-travel.ts';
 
 /** A place in the past. `time` is ms since 1970: the one that was named, else that of the last event up to the position. */
 export type Moment = { readonly position: Position; readonly time: number };
 
-type Reads = Pick<Services, 'store' | 'models' | 'projector' | 'now'>;
+type Reads = Pick<Services, 'store' | 'models' | 'now'> & {
+  readonly projector: Pick<Services['projector'], 'waitFor'>;
+};
 
 const maxWaitMs = 2_000;
 
-/** Waits, bounded, until the history has the place. Throws `at_invalid` and `revision_not_reached`. */
+/** Throws `at_invalid`, and `revision_not_reached` when the history does not come to know the place in time. */
 export async function momentOf({ store, models, projector, now }: Reads, orgId: OrgId, text: string): Promise<Moment> {
   const position = await resolveAt(store, text, now().getTime());
-  if (!(await projector.waitFor(['history'], position, maxWaitMs))) {
-    throw new Rejection('revision_not_reached', `revision ${shortPosition(position)} has not been reached yet`, {
-      headers: { 'Retry-After': '1' },
-    });
-  }
+  await awaitHistory(projector, position);
   const named = /^[\d-]+$/.test(text) ? undefined : Date.parse(text.replace(' ', 'T'));
   const last = named === undefined ? lastEntryAt(models, orgId, position) : undefined;
   return { position, time: named ?? Date.parse(last?.at ?? new Date(0).toISOString()) };
+}
+
+/** Waits, bounded, until the history knows everything up to the position. Throws `revision_not_reached`. */
+export async function awaitHistory(projector: Reads['projector'], position: Position): Promise<void> {
+  if (await projector.waitFor(['history'], position, maxWaitMs)) return;
+  throw new Rejection('revision_not_reached', `revision ${shortPosition(position)} has not been reached yet`, {
+    headers: { 'Retry-After': '1' },
+  });
 }
 
 /** The moment that `at=` names; undefined without it. */
@@ -63,7 +69,9 @@ export async function certificateAt(
   const certId = ownCertId(orgId, text);
   const documents = new Map<string, readonly Document[]>();
   const reader = readerOver((collection) => documents.get(collection) ?? []);
-  for (const stored of await eventsUpTo(store, certStream(certId), position)) {
+  const stream = certStream(certId);
+  const last = await revisionAt(store, stream, position);
+  for (const stored of last === undefined ? [] : await eventsUpTo(store, stream, last)) {
     for (const change of certificateList.apply(decodeEvent(stored), reader)) {
       documents.set(change.collection, change.op === 'put' ? [change.document] : []);
     }
@@ -71,20 +79,4 @@ export async function certificateAt(
   const shown = getCertificate(reader, orgId, certId, time);
   if (!shown) throw certificateUnknown();
   return shown;
-}
-
-const pageEvents = 100;
-
-async function eventsUpTo(store: EventStore, stream: string, position: Position) {
-  const last = await revisionAt(store, stream, position);
-  if (last === undefined) return [];
-  const events = [];
-  for (let from = 0n; from <= last; ) {
-    const page = await store.readStream(stream, { from, to: last, limit: pageEvents });
-    const newest = page.at(-1);
-    if (!newest) break;
-    events.push(...page);
-    from = newest.revision + 1n;
-  }
-  return events;
 }

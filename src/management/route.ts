@@ -10,6 +10,7 @@ import type { ErrorCode } from './errors.ts';
 import type { ReceivedReport } from './feed.ts';
 import type { Commands } from './handle-command.ts';
 import type { ErrorForm, Reply } from './responses.ts';
+import type { RestoreCommand } from './restore-commands.ts';
 import type { Scope } from './scopes.ts';
 
 /** What handlers work with. */
@@ -19,6 +20,7 @@ export type Services = {
   readonly projector: Pick<Projector, 'waitFor' | 'status'>;
   readonly commands: Commands;
   readonly apiCommands: ApiCommands;
+  readonly restoreCommand: RestoreCommand;
   /** What gateways reported last. */
   readonly feedReports: () => readonly ReceivedReport[];
   /** Entries on one page of the certificate list. */

@@ -3,6 +3,7 @@ import type { Route } from './route.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { catalogueRoutes } from './routes/catalogue.ts';
 import { certificateRoutes } from './routes/certificates.ts';
+import { configRoutes } from './routes/config.ts';
 import { definitionRoutes } from './routes/definitions.ts';
 import { gatewayRoutes } from './routes/gateways.ts';
 import { metaRoutes } from './routes/meta.ts';
@@ -13,6 +14,7 @@ export const routes: readonly Route[] = [
   ...catalogueRoutes,
   ...revisionRoutes,
   ...certificateRoutes,
+  ...configRoutes,
   ...auditRoutes,
   ...gatewayRoutes,
   ...metaRoutes,

@@ -1,7 +1,15 @@
 /** Scopes of tokens: what each route asks for, and when a token has it (management design 11.2). */
 
 /** Those that a route of this version asks for. */
-export type Scope = 'apis:read' | 'apis:write' | 'certs:read' | 'certs:write' | 'audit:read' | 'gateways:read';
+export type Scope =
+  | 'apis:read'
+  | 'apis:write'
+  | 'certs:read'
+  | 'certs:write'
+  | 'audit:read'
+  | 'config:read'
+  | 'config:restore'
+  | 'gateways:read';
 
 export type Scopes = 'all' | ReadonlySet<Scope>;
 

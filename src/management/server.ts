@@ -13,7 +13,9 @@ import { createApp } from './app.ts';
 import { type Credential, createAuthenticate, tokenSha256 } from './authenticate.ts';
 import type { ReceivedReport } from './feed.ts';
 import { createCommands, type Seal } from './handle-command.ts';
+import type { HeldSecrets } from './held-secrets.ts';
 import { createDocument } from './openapi.ts';
+import { createRestoreCommand } from './restore-commands.ts';
 import type { Services } from './route.ts';
 import { routes } from './routes.ts';
 import { createValidateOpenApi } from './validate.ts';
@@ -34,6 +36,8 @@ export type ManagementOptions = {
   readonly models: ReadModelStore;
   readonly projector: Pick<Projector, 'waitFor' | 'status'>;
   readonly seal: Seal;
+  /** Opens what the log holds, so that it can be brought back. */
+  readonly secrets: HeldSecrets;
   readonly settings: ManagementSettings;
   /** The first admin token; it may do everything in the organisation. */
   readonly bootstrapToken: string;
@@ -82,8 +86,9 @@ export function createManagement(options: ManagementOptions): Management {
 function createServices(
   options: Omit<ManagementOptions, 'bootstrapToken' | 'orgId' | 'credentials' | 'log'>,
 ): Services {
-  const { store, models, projector, seal, settings, feedReports, now = () => new Date() } = options;
+  const { store, models, projector, seal, secrets, settings, feedReports, now = () => new Date() } = options;
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
+  const checks = { check: createCheckApi(), validate: createValidateOpenApi() };
   return {
     store,
     models,
@@ -94,7 +99,8 @@ function createServices(
       now,
       settled: (position) => projector.waitFor(written, position, settleMs),
     }),
-    apiCommands: createApiCommands({ store, check: createCheckApi(), validate: createValidateOpenApi() }),
+    apiCommands: createApiCommands({ store, ...checks }),
+    restoreCommand: createRestoreCommand({ store, models, projector, secrets, feedReports, now, ...checks }),
     feedReports,
     pageSize: settings.pageSize,
     now,

@@ -129,6 +129,21 @@ export async function revisionAt(store: EventStore, stream: string, position: Po
   return low < 0n ? undefined : low;
 }
 
+const longPage = 100;
+
+/** The events of a stream from the first on up to a revision. */
+export async function eventsUpTo(store: EventStore, stream: string, revision: bigint): Promise<readonly StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for (let from = 0n; from <= revision; ) {
+    const page: readonly StoredEvent[] = await store.readStream(stream, { from, to: revision, limit: longPage });
+    const newest = page.at(-1);
+    if (!newest) break;
+    events.push(...page);
+    from = newest.revision + 1n;
+  }
+  return events;
+}
+
 const pageEvents = 16;
 
 /** The events up to a revision from the last one on that says the whole state, oldest first. */

@@ -10,6 +10,7 @@ import { startProjector } from '../../projections/projector.ts';
 import { createManagement, type ManagementOptions } from '../../src/management/server.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
 import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
+import type { KeyRing } from '../../src/stores/secrets/keyring.ts';
 import { masterKeyFile } from '../../src/stores/secrets/master-key.ts';
 import { openKeyRing } from '../../src/stores/secrets/sqlite-keyring.ts';
 import { keptLog } from './given.ts';
@@ -31,6 +32,7 @@ export type TestManagement = AsyncDisposable & {
   readonly token: string;
   /** The log itself, inside of what `wrap` put around it. */
   readonly store: MemoryEventStore;
+  readonly keyRing: KeyRing;
   readonly log: ReturnType<typeof keptLog>;
   /** With the admin token. An object goes as JSON of the streams type, text and bytes as they are. */
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -64,7 +66,8 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     store: wrap(store),
     models,
     projector,
-    seal: (clear, place) => keyRing.seal(clear, place),
+    seal: (clear, place, kid) => keyRing.seal(clear, place, kid),
+    secrets: keyRing,
     settings: {
       listen: '127.0.0.1:0',
       bodyLimit: 4 * 1024 * 1024,
@@ -82,6 +85,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     url,
     token,
     store,
+    keyRing,
     log,
     call: (method, path, body, headers) => send(`${url}${path}`, method, body, { ...bearer(token), ...headers }),
     [Symbol.asyncDispose]: async () => {

@@ -10,14 +10,16 @@ import { readJsonObject } from '../bodies.ts';
 import { type Call, checkComment, commandContext, cursorParameter, numberParameter } from '../call.ts';
 import { apiWriteOptions } from '../command-options.ts';
 import { awaitRevision, etagOf } from '../conditional.ts';
-import { Rejection } from '../errors.ts';
+import { documentDifference } from '../config-diff.ts';
+import { queryInvalid, Rejection } from '../errors.ts';
+import { maskedObject } from '../held-secrets.ts';
 import { loadApi } from '../load.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
 import { askedMoment } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
-import { resolveAt } from '../time-travel.ts';
+import { type ApiThen, apiAt, apiAtRevision, resolveAt } from '../time-travel.ts';
 
 const apiIdOf = ({ params }: Call): ApiId => toApiId(params['apiId'] ?? '');
 
@@ -82,6 +84,37 @@ function toRevision(text: string): bigint {
   if (/^\d{1,18}$/.test(text)) return BigInt(text);
   throw new Rejection('revision_unknown', 'A revision is a whole number from 0');
 }
+
+/** `from` and `to`: a revision, a time, a position after an at sign, or `current`, which `to` is when it is absent. */
+async function diff(call: Call, services: Services): Promise<Reply> {
+  const apiId = apiIdOf(call);
+  const from = await sideOf(call, services, apiId, 'from');
+  const to = await sideOf(call, services, apiId, 'to');
+  const before = maskedObject(from.document);
+  const after = maskedObject(to.document);
+  const difference = documentDifference('api', before, after);
+  return { status: 200, body: { from: placeOf(from), to: placeOf(to), ...difference } };
+}
+
+async function sideOf(call: Call, { store, now }: Services, apiId: ApiId, name: 'from' | 'to'): Promise<ApiThen> {
+  const text = call.query.get(name) ?? (name === 'to' ? 'current' : undefined);
+  if (text === undefined) throw queryInvalid(name, 'is required: a revision, a time, @position, or current');
+  const { orgId } = call.caller;
+  const isRevision = /^\d{1,18}$/.test(text);
+  const place = text === 'current' ? shortPosition(await store.head()) : text.replace(/^@/, '');
+  const found = isRevision
+    ? await apiAtRevision(store, orgId, apiId, BigInt(text))
+    : await apiAt(store, orgId, apiId, await resolveAt(store, place, now().getTime()));
+  if (found) return found;
+  if (isRevision) throw new Rejection('revision_unknown', `${name}: the API has no state at revision ${text}`);
+  throw apiUnknown();
+}
+
+const placeOf = ({ revision, position, at }: ApiThen): JsonObject => ({
+  revision: Number(revision),
+  position: shortPosition(position),
+  at: at.toISOString(),
+});
 
 async function rollback(call: Call, { commands, apiCommands }: Services): Promise<Reply> {
   const apiId = apiIdOf(call);
@@ -152,6 +185,22 @@ export const revisionRoutes: readonly Route[] = [
     answer: { description: 'The revision', schema: { $ref: '#/components/schemas/Revision' } },
     errors: ['api_unknown', 'revision_unknown', 'at_invalid', 'id_invalid'],
     handle: show,
+  },
+  {
+    method: 'GET',
+    path: '/api/apis/{apiId}/diff',
+    operationId: 'diffApi',
+    summary: 'What differs between two states of an API, as RFC 6902 and in words by feature',
+    tag: 'history',
+    scope: 'apis:read',
+    form: 'documented',
+    parameters: [
+      parameter.queryParameter('from', 'A revision, a time (RFC 3339), `@` and a position, or `current`.'),
+      parameter.queryParameter('to', 'The same; `current` when absent.'),
+    ],
+    answer: { description: 'The difference', schema: { $ref: '#/components/schemas/ApiDiff' } },
+    errors: ['api_unknown', 'revision_unknown', 'at_invalid', 'query_invalid', 'id_invalid'],
+    handle: diff,
   },
   rollbackRoute,
 ];

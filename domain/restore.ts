@@ -1,0 +1,144 @@
+/** Restore: from what each object is and what it was to the events between, and who holds which route afterwards. Pure. */
+import { type ApiEvent, type ApiState, api } from './api/api.ts';
+import type { CertificateEvent, CertificateFacts } from './certificate.ts';
+import { routeTaken } from './errors.ts';
+import { never, type Secret } from './event.ts';
+import type { ApiId, CertId, OrgId } from './ids.ts';
+import { type ReservationEvent, type ReservationState, reservation } from './reservation.ts';
+
+/** `kept`: made later, and left because that was asked for. */
+type RestoreChange = 'created' | 'changed' | 'deleted' | 'kept' | 'none';
+
+export type Restored<Event> = { readonly change: RestoreChange; readonly events: readonly Event[] };
+
+type RestoreOptions = { readonly keepNew: boolean; readonly reason: string };
+
+const unchanged = { change: 'none', events: [] } as const;
+const kept = { change: 'kept', events: [] } as const;
+
+/** The whole of one API brought back, its activity included; `toRevision` is the one it had. */
+export function restoreApi(
+  target: { readonly orgId: OrgId; readonly apiId: ApiId; readonly toRevision: string },
+  now: ApiState,
+  then: ApiState,
+  { keepNew, reason }: RestoreOptions,
+): Restored<ApiEvent> {
+  const { orgId, apiId, toRevision } = target;
+  if (!then.exists) {
+    if (!now.exists) return unchanged;
+    if (keepNew) return kept;
+    return { change: 'deleted', events: api.decide({ type: 'DeleteApi', orgId, apiId, kind: now.kind }, now) };
+  }
+  const { kind, document } = then;
+  const settled = { orgId, apiId, kind, document, warnings: [], prunedOperations: [] };
+  if (!now.exists) return { change: 'created', events: api.decide({ type: 'CreateApi', ...settled }, now) };
+  if (now.kind !== kind) {
+    // An API never changes its kind: what stands under the id now is another one.
+    const gone = api.decide({ type: 'DeleteApi', orgId, apiId, kind: now.kind }, now);
+    return {
+      change: 'changed',
+      events: [...gone, ...api.decide({ type: 'CreateApi', ...settled }, { exists: false })],
+    };
+  }
+  const events = api.decide({ type: 'RollbackApi', ...settled, toRevision, reason }, now);
+  return events.length === 0 ? unchanged : { change: 'changed', events };
+}
+
+/** A certificate with all that its events say. `key`: the sealed secret and the type of the event where it stands. */
+export type CertificateContent = {
+  readonly name: string;
+  readonly pem: string;
+  readonly chain: readonly string[];
+  readonly parsed: CertificateFacts;
+  readonly key?: { readonly secret: Secret; readonly type: CertificateEvent['type'] };
+};
+
+/** Undefined for one that is not there (any more). */
+export function certificateContent(events: Iterable<CertificateEvent>): CertificateContent | undefined {
+  let content: CertificateContent | undefined;
+  for (const event of events) content = contentAfter(content, event);
+  return content;
+}
+
+function contentAfter(before: CertificateContent | undefined, event: CertificateEvent): CertificateContent | undefined {
+  switch (event.type) {
+    case 'CertificateImported': {
+      const { type, name = before?.name ?? '', pem, chain, parsed, secret } = event;
+      const key = secret ? { secret, type } : before?.key;
+      return { name, pem, chain, parsed, ...(key ? { key } : {}) };
+    }
+    case 'CertificateKeyAttached':
+      return before && { ...before, key: { secret: event.secret, type: event.type } };
+    case 'CertificateKeyShredded': {
+      // It may be about a key of the time before the certificate was deleted and imported again.
+      if (!before?.key || !('kid' in before.key.secret) || before.key.secret.kid !== event.kid) return before;
+      const { key: _, ...rest } = before;
+      return rest;
+    }
+    case 'CertificateDeleted':
+      return undefined;
+    default:
+      return never(event);
+  }
+}
+
+/** Whether bringing the certificate back needs the key that it had: one that is held is the same, because it fits the same leaf. */
+export const needsKey = (now: CertificateContent | undefined, then: CertificateContent | undefined): boolean =>
+  then?.key !== undefined && now?.key === undefined;
+
+/** `key`: what `needsKey` asks for; without it the certificate comes back without its private key. */
+export function restoreCertificate(
+  target: { readonly orgId: OrgId; readonly certId: CertId; readonly key?: Secret | undefined },
+  now: CertificateContent | undefined,
+  then: CertificateContent | undefined,
+  { keepNew }: Pick<RestoreOptions, 'keepNew'>,
+): Restored<CertificateEvent> {
+  const { orgId, certId, key } = target;
+  const deleted = { type: 'CertificateDeleted', orgId, certId } as const;
+  if (!then) {
+    if (!now) return unchanged;
+    return keepNew ? kept : { change: 'deleted', events: [deleted] };
+  }
+  const { name, pem, chain, parsed } = then;
+  const secret = key && needsKey(now, then) ? { secret: key } : {};
+  const imported = { type: 'CertificateImported', orgId, certId, name, pem, chain, parsed, ...secret } as const;
+  if (!now) return { change: 'created', events: [imported] };
+  // No event takes a key away but the end of the certificate.
+  if (now.key && !then.key) return { change: 'changed', events: [deleted, imported] };
+  const isSame =
+    now.name === name && now.chain.length === chain.length && now.chain.every((pem, i) => pem === chain[i]);
+  if (!isSame) return { change: 'changed', events: [imported] };
+  if (!secret.secret) return unchanged;
+  return { change: 'changed', events: [{ type: 'CertificateKeyAttached', orgId, certId, secret: secret.secret }] };
+}
+
+/** One host and listen path, and what a restore does with it. */
+export type ClaimMove = {
+  readonly orgId: OrgId;
+  readonly value: string;
+  readonly listenPath: string;
+  readonly commandId: string;
+  /** Ids of the APIs that let it go. */
+  readonly releasedBy: ReadonlySet<string>;
+  readonly taker?: { readonly apiId: ApiId; readonly name: string };
+};
+
+/** Lets a route go and gives it on in one step, so that two APIs can change places. Throws `route_taken`. */
+export function moveClaim(move: ClaimMove, state: ReservationState): readonly ReservationEvent[] {
+  const { orgId, value, listenPath, commandId, releasedBy, taker } = move;
+  const { holder } = state;
+  if (holder && holder.orgId !== orgId) {
+    if (taker) throw routeTaken(listenPath);
+    return [];
+  }
+  if (holder && holder.owner === taker?.apiId) return [];
+  const common = { orgId, kind: 'route', value, commandId } as const;
+  const released =
+    holder && releasedBy.has(holder.owner)
+      ? reservation.decide({ type: 'ReleaseName', ...common, owner: holder.owner }, state)
+      : [];
+  if (!taker) return released;
+  const free = released.length > 0 ? {} : state;
+  const { apiId: owner, name: ownerName } = taker;
+  return [...released, ...reservation.decide({ type: 'ReserveName', ...common, owner, ownerName, listenPath }, free)];
+}

@@ -1,0 +1,76 @@
+/** The objects of a configuration at a position: which there were, and each with its document, secrets masked. */
+import type { ApiKind } from '../../domain/api/definition.ts';
+import type { CertificateEvent } from '../../domain/certificate.ts';
+import type { JsonObject } from '../../domain/event.ts';
+import { type EventStore, type Position, shortPosition } from '../../domain/event-store.ts';
+import { decodeEvent } from '../../domain/events.ts';
+import { type OrgId, toApiId } from '../../domain/ids.ts';
+import { type CertificateContent, certificateContent } from '../../domain/restore.ts';
+import { objectsAt, type PastObject } from '../../projections/past.ts';
+import type { DocumentReader } from '../../projections/read-model-store.ts';
+import { documentSha256 } from './derived-fields.ts';
+import { maskedObject } from './held-secrets.ts';
+import { apiAtRevision, eventsUpTo } from './time-travel.ts';
+
+/** The kinds that a configuration holds, in the order in which they are shown. */
+export const configKinds = ['cert', 'api'] as const;
+export type ConfigKind = (typeof configKinds)[number];
+
+export type ConfigObject = {
+  readonly kind: ConfigKind;
+  readonly id: string;
+  readonly name: string;
+  /** Of an API. */
+  readonly apiKind?: ApiKind;
+  readonly revision: number;
+  readonly position: string;
+  /** SHA-256 hex of the RFC 8785 form of the document with each secret replaced by the name of its key. */
+  readonly sha256: string;
+  readonly document: JsonObject;
+};
+
+export type Named = PastObject & { readonly kind: ConfigKind };
+
+/** By kind and id. */
+export const configAt = (
+  documents: DocumentReader,
+  orgId: OrgId,
+  position: Position,
+  kinds: readonly ConfigKind[] = configKinds,
+): readonly Named[] =>
+  configKinds
+    .filter((kind) => kinds.includes(kind))
+    .flatMap((kind) =>
+      objectsAt(documents, orgId, kind, position)
+        .map((object): Named => ({ ...object, kind }))
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    );
+
+/** Reads the document from the log at the object's revision. */
+export async function loadObject(store: EventStore, orgId: OrgId, object: Named): Promise<ConfigObject> {
+  const { kind, id, name, revision, position } = object;
+  const place = { kind, id, name, revision, position: shortPosition(position) };
+  if (kind === 'cert') {
+    const content = await certificateAtRevision(store, object.stream, BigInt(revision));
+    const document = content ? certificateDocument(content) : {};
+    return { ...place, sha256: documentSha256(document), document };
+  }
+  const api = await apiAtRevision(store, orgId, toApiId(id), BigInt(revision));
+  if (!api) throw new Error(`${object.stream} has no state at revision ${revision}, though the history knows it`);
+  const document = maskedObject(api.document);
+  return { ...place, apiKind: api.kind, sha256: api.docSha256, document };
+}
+
+export async function certificateAtRevision(
+  store: EventStore,
+  stream: string,
+  revision: bigint,
+): Promise<CertificateContent | undefined> {
+  const events = await eventsUpTo(store, stream, revision);
+  return certificateContent(events.map((stored) => decodeEvent(stored).event as CertificateEvent));
+}
+
+export function certificateDocument({ name, pem, chain, parsed, key }: CertificateContent): JsonObject {
+  const secret = key ? { secret: key.secret as unknown as JsonObject } : {};
+  return maskedObject({ name, pem, chain, parsed: parsed as unknown as JsonObject, ...secret });
+}

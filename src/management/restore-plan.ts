@@ -1,0 +1,190 @@
+/** What a restore would do: per object the events between now and then, who takes which route, and what stands in the way. */
+import type { ApiState } from '../../domain/api/api.ts';
+import type { ApiDocument } from '../../domain/api/definition.ts';
+import { type Problem, Refusal } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/event.ts';
+import type { EventStore, Position } from '../../domain/event-store.ts';
+import { type CertId, type OrgId, toApiId } from '../../domain/ids.ts';
+import { needsKey, type Restored, restoreApi, restoreCertificate } from '../../domain/restore.ts';
+import type { CheckApi } from '../../gateway/check-api.ts';
+import type { DocumentReader } from '../../projections/read-model-store.ts';
+import { type ConfigKind, certificateAtRevision, certificateDocument, configAt, type Named } from './config-objects.ts';
+import { withDerivedFields } from './derived-fields.ts';
+import type { PlannedWrite } from './handle-command.ts';
+import { type HeldSecrets, isSealed } from './held-secrets.ts';
+import { expectedOf, loadApi, loadCertificate } from './load.ts';
+import type { ValidateOpenApi } from './validate.ts';
+
+export type RestoreDeps = {
+  readonly store: EventStore;
+  readonly models: DocumentReader;
+  readonly secrets: HeldSecrets;
+  readonly check: CheckApi;
+  readonly validate: ValidateOpenApi;
+  readonly now: () => Date;
+};
+
+export type RestoreRequest = {
+  readonly orgId: OrgId;
+  /** Where the state is taken from. */
+  readonly position: Position;
+  readonly kinds: readonly ConfigKind[];
+  readonly keepNew: boolean;
+  readonly reason: string;
+};
+
+/** A secret that is gone for good. */
+export type Hole = { readonly kind: ConfigKind; readonly id: string; readonly name: string; readonly kid: string };
+
+/** One object that is not as it was. */
+export type RestoreItem = {
+  readonly kind: ConfigKind;
+  readonly id: string;
+  readonly name: string;
+  /** `none`: only what cannot be brought back is missing. */
+  readonly change: Restored<never>['change'];
+  /** The revision that it had then; absent when it was not there. */
+  readonly toRevision?: string;
+  readonly write: PlannedWrite;
+  /** As it is now and as it will be, secrets masked; absent when it is not there. */
+  readonly before?: JsonObject;
+  readonly after?: JsonObject;
+  readonly api?: { readonly now: ApiState; readonly past: ApiState };
+  readonly hole?: Hole;
+  /** Why today's rules refuse it. */
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly string[];
+};
+
+type Pair = { readonly now?: Named; readonly past?: Named; readonly any: Named };
+
+/** So many objects are read at once. */
+const parallel = 16;
+
+/** The objects that differ, certificates first. `head` is the position up to which the read models are asked for now. */
+export async function restoreItems(
+  deps: RestoreDeps,
+  request: RestoreRequest,
+  head: Position,
+): Promise<readonly RestoreItem[]> {
+  const pairs = changedBetween(deps.models, request, head);
+  const items: RestoreItem[] = [];
+  for (let start = 0; start < pairs.length; start += parallel) {
+    const planned = pairs
+      .slice(start, start + parallel)
+      .map((pair) => (pair.any.kind === 'api' ? apiItem(deps, request, pair) : certificateItem(deps, request, pair)));
+    for (const item of await Promise.all(planned)) if (item) items.push(item);
+  }
+  return items;
+}
+
+/** An object at the revision that it had is as it was: only the others are read. */
+function changedBetween(
+  models: DocumentReader,
+  { orgId, position, kinds }: RestoreRequest,
+  head: Position,
+): readonly Pair[] {
+  const then = new Map(configAt(models, orgId, position, kinds).map((object) => [object.stream, object]));
+  const now = configAt(models, orgId, head, kinds);
+  const both = now.map((object): Pair => {
+    const before = then.get(object.stream);
+    return { now: object, any: object, ...(before ? { past: before } : {}) };
+  });
+  const live = new Set(now.map(({ stream }) => stream));
+  const gone = [...then.values()].filter(({ stream }) => !live.has(stream));
+  return [...both, ...gone.map((object): Pair => ({ past: object, any: object }))]
+    .filter((pair) => pair.now?.revision !== pair.past?.revision)
+    .toSorted((a, b) => (a.any.kind === b.any.kind ? 0 : a.any.kind === 'cert' ? -1 : 1));
+}
+
+const nowhere: ApiState = { exists: false };
+
+async function apiItem(
+  deps: RestoreDeps,
+  { orgId, keepNew, reason }: RestoreRequest,
+  { any, past }: Pair,
+): Promise<RestoreItem | undefined> {
+  const apiId = toApiId(any.id);
+  const loaded = await loadApi(deps.store, apiId);
+  const foreign = loaded.state.exists && loaded.state.orgId !== orgId;
+  const now = foreign ? nowhere : loaded.state;
+  const then = past ? (await loadApi(deps.store, apiId, BigInt(past.revision))).state : nowhere;
+  const toRevision = String(past?.revision ?? '');
+  const { change, events } = restoreApi({ orgId, apiId, toRevision }, now, then, { keepNew, reason });
+  if (change === 'none') return undefined;
+  const before = now.exists ? now : undefined;
+  const isRestored = then.exists && change !== 'kept';
+  return {
+    ...{ kind: 'api', id: apiId, name: (past ?? any).name, change },
+    ...(past ? { toRevision } : {}),
+    write: { stream: any.stream, expected: expectedOf(loaded), events: withDerivedFields(events, before) },
+    ...(before ? { before: before.document } : {}),
+    ...(then.exists ? { after: then.document } : {}),
+    api: { now, past: then },
+    problems: foreign ? [foreignProblem] : isRestored ? await problemsOf(deps, orgId, any.id, then) : [],
+    warnings: [],
+  };
+}
+
+const foreignProblem: Problem = {
+  pointer: '',
+  code: 'api_exists',
+  message: 'the id belongs to another organisation now',
+};
+
+/** The rules of today for a document of the past: OpenAPI, schema, rules, and whether a gateway could run it. */
+async function problemsOf(
+  { check, validate }: RestoreDeps,
+  orgId: OrgId,
+  id: string,
+  { document, kind }: { readonly document: ApiDocument; readonly kind: Extract<ApiState, { exists: true }>['kind'] },
+): Promise<readonly Problem[]> {
+  try {
+    await validate(document);
+  } catch (error) {
+    if (error instanceof Refusal) return error.problems;
+    throw error;
+  }
+  return check({ apiId: toApiId(id), orgId, kind, document }).problems;
+}
+
+async function certificateItem(
+  { store, secrets, now: clock }: RestoreDeps,
+  { orgId, keepNew }: RestoreRequest,
+  { any, past }: Pair,
+): Promise<RestoreItem | undefined> {
+  const certId = any.id as CertId;
+  const loaded = await loadCertificate(store, certId);
+  const now = loaded.head === undefined ? undefined : await certificateAtRevision(store, any.stream, loaded.head);
+  const then = past && (await certificateAtRevision(store, any.stream, BigInt(past.revision)));
+  const opened = needsKey(now, then) ? await openKey(secrets, any, then?.key) : {};
+  const { key } = opened;
+  const { change, events } = restoreCertificate({ orgId, certId, key }, now, then, { keepNew });
+  const hole = opened.missing === undefined ? {} : { hole: holeOf(any, opened.missing) };
+  // A certificate that lacks nothing but a key that is gone is a hole without an event.
+  if (change === 'none' && opened.missing === undefined) return undefined;
+  const isExpired = then !== undefined && Date.parse(then.parsed.notAfter) < clock().getTime();
+  return {
+    ...{ kind: 'cert', id: certId, name: (past ?? any).name, change },
+    ...(past ? { toRevision: String(past.revision) } : {}),
+    write: { stream: any.stream, expected: expectedOf(loaded), events },
+    ...(now ? { before: certificateDocument(now) } : {}),
+    ...(then ? { after: certificateDocument(then) } : {}),
+    ...hole,
+    problems: [],
+    warnings: isExpired ? ['the certificate is expired'] : [],
+  };
+}
+
+type Key = NonNullable<Parameters<typeof needsKey>[1]>['key'];
+type Opened = { readonly key?: { readonly clear: string; readonly kid: string }; readonly missing?: string };
+
+/** The private key for its new place, under the same data key. `missing`: the data key that is gone. */
+async function openKey(secrets: HeldSecrets, { stream }: Named, key: Key): Promise<Opened> {
+  if (!key || !isSealed(key.secret)) return {};
+  const { kid } = key.secret;
+  if (!(await secrets.has(kid))) return { missing: kid };
+  return { key: { clear: await secrets.open(key.secret, { stream, type: key.type, path: 'secret' }), kid } };
+}
+
+const holeOf = ({ kind, id, name }: Named, kid: string): Hole => ({ kind, id, name, kid });

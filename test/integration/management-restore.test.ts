@@ -1,0 +1,183 @@
+/** A restore of the configuration over the management API: what it changes, shows, keeps and refuses. */
+import { expect } from 'chai';
+import type { JsonObject } from '../../domain/event.ts';
+import { shortPosition } from '../../domain/event-store.ts';
+import { decodeEvent } from '../../domain/events.ts';
+import { orgStream } from '../../domain/ids.ts';
+import { configurationOf, listOf } from '../support/configuration.ts';
+import { apiDocument } from '../support/documents.ts';
+import { apiCreated, apiDeleted } from '../support/given.ts';
+import { listenAt, named, streams } from '../support/management-refusals.ts';
+import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { selfSigned } from '../support/test-ca.ts';
+
+describe('a restore', () => {
+  let management: TestManagement;
+  beforeEach(async () => {
+    management = await startTestManagement({
+      feedReports: () => [{ node: 'node-1', receivedAt: '', position: '', revision: '', rejected: [] }],
+    });
+  });
+  afterEach(() => management[Symbol.asyncDispose]());
+
+  const configuration = configurationOf(() => management);
+  const { append, call, create, move, remove, restore, upload, write, listenPathOf, certificates } = configuration;
+
+  it('brings everything back with new events, says so in the log, and does nothing the second time', async () => {
+    await create('orders');
+    const at = await create('gone');
+    await move('orders', '/moved/');
+    await remove('gone');
+    await create('new');
+    const head = await management.store.head();
+    const answer = await restore({ at, comment: 'the deployment of noon' });
+    expect(answer.status, answer.text).to.equal(200);
+    expect(
+      listOf(answer, 'changed').map(({ id, change, toRevision }) => [id, change, toRevision]),
+    ).to.have.deep.members([
+      ['orders', 'changed', 1],
+      ['gone', 'created', 1],
+      ['new', 'deleted', null],
+    ]);
+    expect(await listenPathOf('orders')).to.equal('/orders');
+    expect(await listenPathOf('gone')).to.equal('/gone');
+    expect((await call('GET', '/api/apis/new')).status).to.equal(404);
+    const { events } = await management.store.readAll({ after: head, limit: 100 });
+    expect(new Set(events.map(({ meta }) => meta['commandId'])).size).to.equal(1);
+    const closing = decodeEvent(events.at(-1)!);
+    expect(closing.stream).to.equal(orgStream(orgId));
+    expect(closing.event).to.include({ type: 'ConfigRestored', comment: 'the deployment of noon' });
+    expect(closing.event).to.have.property('changed').with.length(3);
+    expect(answer.headers.get('x-svc-revision')).to.equal(shortPosition(closing.position));
+
+    const again = await restore({ at });
+    expect(again.json).to.deep.include({ changed: [], kept: [], conflicts: [] });
+    expect(again.headers.get('x-svc-unchanged')).to.equal('true');
+    expect(await management.store.head()).to.equal(closing.position);
+    const [told] = listOf(await call('GET', '/api/audit?type=ConfigRestored'), 'events');
+    expect(told).to.include({ comment: 'the deployment of noon' });
+    expect(told).to.have.nested.property('summary[0]', `configuration restored to position ${at}`);
+  });
+
+  it('gives routes back, also when two APIs changed places', async () => {
+    await create('a');
+    const at = await create('b');
+    await move('a', '/c/');
+    await move('b', '/a/');
+    await move('a', '/b/');
+    expect((await restore({ at })).status).to.equal(200);
+    expect([await listenPathOf('a'), await listenPathOf('b')]).to.deep.equal(['/a', '/b']);
+    const taken = await call('POST', streams, named('thief', listenAt('/a/')));
+    expect([taken.status, taken.json['Message']]).to.deep.equal([
+      409,
+      'Found API with same url. Listen path "/a" belongs to API a (a).',
+    ]);
+    expect((await call('POST', streams, named('other', listenAt('/c/')))).status).to.equal(200);
+  });
+
+  it('shows what it would do, and does nothing, in a dry run', async () => {
+    const at = await create('orders');
+    await move('orders', '/moved/');
+    const head = await management.store.head();
+    const dry = await restore({ at }, '?dryRun=true');
+    expect(dry.headers.get('x-svc-dry-run')).to.equal('true');
+    const [changed] = listOf(dry, 'changed');
+    expect(changed).to.have.nested.property('diff[0].value', '/orders/');
+    expect(changed).to.have.nested.property('summary.routes[0]', 'listen path changed to "/orders/"');
+    expect(dry.json['affects']).to.deep.equal({
+      routes: [{ was: '/moved', becomes: '/orders', owner: 'orders' }],
+      apis: ['orders'],
+      certificates: [],
+      gateways: [{ node: 'node-1' }],
+    });
+    expect(await management.store.head()).to.equal(head);
+  });
+
+  it('keeps what was made later when asked to', async () => {
+    await create('orders');
+    const at = await move('orders', '/first/');
+    await create('new');
+    await move('orders', '/second/');
+    const answer = await restore({ at, keepNew: true });
+    expect(listOf(answer, 'kept').map(({ id }) => id)).to.deep.equal(['new']);
+    expect(await listenPathOf('orders')).to.equal('/first');
+    expect(await listenPathOf('new')).to.equal('/new');
+  });
+
+  it('is refused as a whole while a kept API has a route that is needed', async () => {
+    const at = await create('orders');
+    await move('orders', '/moved/');
+    await create('new', listenAt('/orders/'));
+    const head = await management.store.head();
+    const answer = await restore({ at, keepNew: true });
+    expect([answer.status, answer.json['code']]).to.deep.equal([409, 'restore_conflicts']);
+    expect(answer.json).to.have.nested.property('conflicts[0].id', 'orders');
+    expect(answer.json['detail']).to.contain('belongs to API new (new)');
+    expect(listOf(await restore({ at, keepNew: true }, '?dryRun=true'), 'conflicts')).to.have.length(1);
+    expect(await management.store.head()).to.equal(head);
+  });
+
+  it('touches only the kinds that are named', async () => {
+    const at = await create('orders');
+    await move('orders', '/moved/');
+    await upload(selfSigned('later.example'));
+    expect((await restore({ at, kinds: ['api'] })).status).to.equal(200);
+    expect(await certificates()).to.have.length(1);
+    expect((await restore({ at, kinds: ['cert'] })).status).to.equal(200);
+    expect(await certificates()).to.have.length(0);
+  });
+
+  it('makes an activity of then the activity of now', async () => {
+    const at = await create('orders', { info: { state: { active: false, internal: false } } });
+    await write('PUT', `${streams}/orders`, named('orders', { info: { state: { active: true, internal: false } } }));
+    await restore({ at });
+    expect((await call('GET', '/api/apis/orders')).json).to.have.nested.property(
+      'x-svc-api-gateway.info.state.active',
+      false,
+    );
+    const types = listOf(await call('GET', '/api/apis/orders/revisions'), 'revisions').map(({ type }) => type);
+    expect(types.slice(0, 2)).to.deep.equal(['ApiDeactivated', 'ApiDefinitionRolledBack']);
+  });
+
+  it('answers a repeat with the same key from the record', async () => {
+    const at = await create('orders');
+    await move('orders', '/moved/');
+    const key = { 'idempotency-key': 'restore-1' };
+    const first = await restore({ at }, '', key);
+    const second = await restore({ at }, '', key);
+    expect(second.headers.get('idempotency-replayed')).to.equal('true');
+    expect(second.json).to.deep.equal(first.json);
+  });
+
+  it('refuses what does not read', async () => {
+    const cases: readonly (readonly [JsonObject, string, RegExp])[] = [
+      [{}, 'body_malformed', /at must be/],
+      [{ at: 'yesterday' }, 'at_invalid', /RFC 3339/],
+      [{ at: '99999' }, 'at_invalid', /future/],
+      [{ at: 0, kinds: ['apis'] }, 'body_malformed', /no kind "apis", known are cert, api/],
+      [{ at: 0, kinds: [] }, 'body_malformed', /kinds/],
+      [{ at: 0, keepNew: 'yes' }, 'body_malformed', /keepNew/],
+      [{ at: 0, comment: 1 }, 'body_malformed', /comment/],
+    ];
+    for (const [body, code, text] of cases) {
+      const answer = await restore(body);
+      expect([answer.status, answer.json['code']]).to.deep.equal([400, code]);
+      expect(answer.json['detail']).to.match(text);
+    }
+  });
+
+  it('is refused when a document of then breaks the rules of today, with the reasons and nothing applied', async () => {
+    await create('orders');
+    const document = apiDocument({ info: { id: 'old' }, server: { listenPath: { value: 'no slash', strip: 7 } } });
+    const at = await append(apiCreated({ id: 'old', document, orgId }));
+    await append({ ...apiDeleted('old'), orgId });
+    const before = await move('orders', '/moved/');
+    const answer = await restore({ at });
+    expect([answer.status, answer.json['code']]).to.deep.equal([422, 'restore_refused']);
+    expect(answer.json)
+      .to.have.nested.property('errors[0].pointer')
+      .that.matches(/^\/api\/old\/x-svc-api-gateway\//);
+    expect(await configuration.head()).to.equal(before);
+    expect(listOf(await restore({ at }, '?dryRun=true'), 'refused').map(({ id }) => id)).to.deep.equal(['old']);
+  });
+});
