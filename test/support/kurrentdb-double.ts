@@ -7,6 +7,7 @@ import sessionServices from '@kurrent/kurrentdb-client/generated/kurrentdb/proto
 import { append } from './kurrentdb-double/append.ts';
 import { batchAppend } from './kurrentdb-double/batch-append.ts';
 import { deleteStream, tombstoneStream } from './kurrentdb-double/delete.ts';
+import { earlyHeaders } from './kurrentdb-double/early-headers.ts';
 import { type Faults, FaultyGate, noFaults } from './kurrentdb-double/faults.ts';
 import { type Member, readGossip } from './kurrentdb-double/gossip.ts';
 import { getSupportedMethods, type Level, limits } from './kurrentdb-double/levels.ts';
@@ -54,11 +55,12 @@ export async function startKurrentDouble(options: DoubleOptions = {}): Promise<K
   const server = new Server({
     'grpc.max_receive_message_length': -1,
     'grpc.max_send_message_length': -1,
+    interceptors: [earlyHeaders],
   });
   const line = new Line(await listening(server));
   await line.open(options.port ?? 0);
   state.members = [{ port: line.port, state: 'leader' }];
-  addServices(server, log, new FaultyGate(faults, line), state);
+  addServices(server, log, new FaultyGate(faults, line, () => state.members), state);
   return {
     url: `kurrentdb://127.0.0.1:${line.port}?tls=false`,
     port: line.port,
@@ -111,7 +113,10 @@ function addServices(server: Server, log: DoubleLog, gate: FaultyGate, state: St
     appendRecords: appendRecords(log, gate, () => state.level),
   });
   server.addService(featureServices.ServerFeaturesService, {
-    getSupportedMethods: getSupportedMethods(() => state.level),
+    getSupportedMethods: getSupportedMethods(
+      () => state.level,
+      () => gate.faults.hidesFeatures,
+    ),
   });
   server.addService(gossipServices.GossipService, {
     read: readGossip(

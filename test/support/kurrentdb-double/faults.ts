@@ -1,7 +1,8 @@
 /** What a test can make go wrong, and the two moments at which a call meets it: when it arrives and when it is answered. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { type ServiceError, status } from '@grpc/grpc-js';
+import { type Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { exception, notLeader } from './errors.ts';
+import type { Member } from './gossip.ts';
 import type { Line } from './line.ts';
 
 /** Every member can be set at any time; a count goes down by one each time the fault happens. */
@@ -18,6 +19,8 @@ export type Faults = {
   notLeader: { readonly host: string; readonly port: number } | undefined;
   /** Every call is refused with this exception of the server, for example `access-denied`. */
   refuse: string | undefined;
+  /** The server does not know the call by which it tells what it can do. */
+  hidesFeatures: boolean;
   /** Reads and subscriptions lose their connection after so many events. */
   breakReadsAfter: number | undefined;
   /** Subscriptions deliver every event twice. */
@@ -35,6 +38,7 @@ export const noFaults = (): Faults => ({
   lostRequests: 0,
   notLeader: undefined,
   refuse: undefined,
+  hidesFeatures: false,
   breakReadsAfter: undefined,
   duplicates: false,
   caughtUpWithoutPosition: false,
@@ -42,15 +46,17 @@ export const noFaults = (): Faults => ({
 });
 
 /** A call as the faults see it. */
-export type Call = { getPeer(): string };
+export type Call = { readonly metadata: Metadata; getPeer(): string };
 
 export class FaultyGate {
   readonly #faults: Faults;
   readonly #line: Line;
+  readonly #members: () => readonly Member[];
 
-  constructor(faults: Faults, line: Line) {
+  constructor(faults: Faults, line: Line, members: () => readonly Member[]) {
     this.#faults = faults;
     this.#line = line;
+    this.#members = members;
   }
 
   get faults(): Faults {
@@ -63,12 +69,20 @@ export class FaultyGate {
     if (faults.delayMs > 0) await wait(faults.delayMs);
     if (faults.silent === 'all' || (faults.silent === 'writes' && kind === 'write')) return;
     if (faults.refuse) return handle(exception(refusalCode(faults.refuse), faults.refuse, `refused: ${faults.refuse}`));
-    if (kind === 'write' && faults.notLeader) return handle(notLeader(faults.notLeader));
+    const leader = kind === 'write' && faults.notLeader ? faults.notLeader : this.#otherLeader(call);
+    if (leader) return handle(notLeader(leader));
     if (kind === 'write' && faults.lostRequests > 0) {
       faults.lostRequests -= 1;
       return this.break(call);
     }
     handle();
+  }
+
+  /** A follower passes calls on, unless the caller insists on the leader itself. */
+  #otherLeader(call: Call): { readonly host: string; readonly port: number } | undefined {
+    if (call.metadata.get('requires-leader')[0] !== 'true') return undefined;
+    const leader = this.#members().find(({ state }) => state === 'leader');
+    return leader && leader.port !== this.#line.port ? { host: '127.0.0.1', port: leader.port } : undefined;
   }
 
   /** Sends the answer of a write that was committed, or loses it. */

@@ -1,5 +1,5 @@
 /** The feature levels of the server: which methods it lists, which version it names, how much one append may hold. */
-import type { handleUnaryCall } from '@grpc/grpc-js';
+import { type handleUnaryCall, status } from '@grpc/grpc-js';
 import features from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/serverfeatures_pb.js';
 import type shared from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/shared_pb.js';
 import type { ProposedEvent } from './log.ts';
@@ -40,8 +40,9 @@ export const isTooLarge = (events: readonly ProposedEvent[], { appendBytes, even
   events.reduce((sum, event) => sum + sizeOf(event), 0) > appendBytes;
 
 export const getSupportedMethods =
-  (level: () => Level): handleUnaryCall<shared.Empty, features.SupportedMethods> =>
+  (level: () => Level, isHidden: () => boolean): handleUnaryCall<shared.Empty, features.SupportedMethods> =>
   (_call, answer) => {
+    if (isHidden()) return answer({ code: status.UNIMPLEMENTED, details: 'GetSupportedMethods is not known here.' });
     const response = new features.SupportedMethods();
     response.setEventStoreServerVersion(`${level()}.0`);
     for (const [service = '', method = ''] of methodsOf[level()]) {

@@ -48,6 +48,16 @@ async function readPage(log: DoubleLog, gate: FaultyGate, call: ReadCall, option
     isStructuredId: options.getUuidOption()?.hasStructured() ?? false,
     isGlobal: !stream,
   });
+  const last = records.at(-1);
+  // Readers that say so are told where the stream ends, which is not where their page ends.
+  if (stream && last && (options.getControlOption()?.getCompatibility() ?? 0) >= 1) call.write(lastPosition(last));
+  call.end();
+}
+
+function lastPosition(record: LogRecord): streams.ReadResp {
+  const response = new streams.ReadResp();
+  response.setLastStreamPosition(record.revision.toString());
+  return response;
 }
 
 type From = bigint | 'start' | 'end';
@@ -91,7 +101,6 @@ async function send(
     if (isOver(call)) return;
     if (!call.write(eventMessage(record, options))) await drained(call);
   }
-  call.end();
 }
 
 function streamNotFound(stream: string): streams.ReadResp {
