@@ -29,12 +29,15 @@ export function chained(prevHash: string, event: ChainedEvent): NewEvent {
 /** Why an event does not follow the one before it. */
 export type ChainBreak = 'no_hash' | 'other_predecessor' | 'changed' | 'revision_missing';
 
-/** `before` is the event of the same stream that was read last; undefined for the first one, revision 0. */
-export function chainBreak(before: ChainedEvent | undefined, event: ChainedEvent): ChainBreak | undefined {
+/** The end of a stream as far as it was read. */
+export type StreamEnd = { readonly revision: bigint; readonly hash: string };
+
+/** `before` is where the stream stood; undefined before its first event, which has revision 0. */
+export function chainBreak(before: StreamEnd | undefined, event: ChainedEvent): ChainBreak | undefined {
   if (event.revision !== (before?.revision ?? -1n) + 1n) return 'revision_missing';
   const { prevHash, hash } = event.meta;
   if (prevHash === undefined || hash === undefined) return 'no_hash';
-  if (prevHash !== (before?.meta['hash'] ?? noHash)) return 'other_predecessor';
+  if (prevHash !== (before?.hash ?? noHash)) return 'other_predecessor';
   return chainHash(prevHash, event) === hash ? undefined : 'changed';
 }
 
@@ -42,11 +45,11 @@ export function chainBreak(before: ChainedEvent | undefined, event: ChainedEvent
 export function verifyStream(
   events: readonly StoredEvent[],
 ): { readonly event: StoredEvent; readonly reason: ChainBreak } | undefined {
-  let before: StoredEvent | undefined;
+  let before: StreamEnd | undefined;
   for (const event of events) {
     const reason = chainBreak(before, event);
     if (reason) return { event, reason };
-    before = event;
+    before = { revision: event.revision, hash: event.meta['hash'] ?? noHash };
   }
   return undefined;
 }
