@@ -1,6 +1,6 @@
 /** Conditions of requests: entity tags, If-Match and If-None-Match, and reads that wait for a revision. */
 import type { JsonObject } from '../../domain/event.ts';
-import { type Position, padPosition } from '../../domain/event-store.ts';
+import { type Position, padPosition, shortPosition } from '../../domain/event-store.ts';
 import { queryInvalid, Rejection } from './errors.ts';
 
 /** The stream revision in quotes; after a restore from a backup with the era before it (event-store design 10.1). */
@@ -49,8 +49,17 @@ export async function awaitRevision(
   const text = query.get('minRevision');
   if (text === null) return;
   if (!/^\d{1,20}(?:-\d{1,20})?$/.test(text)) throw queryInvalid('minRevision', 'must be a revision (a position)');
-  if (await waitFor(projections, padPosition(text), maxWaitMs)) return;
-  throw new Rejection('revision_not_reached', `revision ${text} has not been reached yet`, {
+  await awaitPosition(projections, padPosition(text), waitFor);
+}
+
+/** The same for a place that follows from the request. */
+export async function awaitPosition(
+  projections: readonly string[],
+  position: Position,
+  waitFor: WaitFor,
+): Promise<void> {
+  if (await waitFor(projections, position, maxWaitMs)) return;
+  throw new Rejection('revision_not_reached', `revision ${shortPosition(position)} has not been reached yet`, {
     headers: { 'Retry-After': '1' },
   });
 }

@@ -1,6 +1,6 @@
 /** Reads with `at=`: the place that a request names, the lists as they were there, and one certificate as it was. */
 import { certificateUnknown } from '../../domain/errors.ts';
-import { type EventStore, type Position, shortPosition } from '../../domain/event-store.ts';
+import type { EventStore, Position } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { certStream, type OrgId } from '../../domain/ids.ts';
 import {
@@ -13,7 +13,7 @@ import { lastEntryAt } from '../../projections/history.ts';
 import { pastDocuments, readerOver } from '../../projections/past.ts';
 import type { Document, DocumentReader } from '../../projections/read-model-store.ts';
 import type { Call } from './call.ts';
-import { Rejection } from './errors.ts';
+import { awaitPosition } from './conditional.ts';
 import type { Services } from './route.ts';
 import { eventsUpTo, resolveAt, revisionAt } from './time-travel.ts';
 
@@ -24,23 +24,13 @@ type Reads = Pick<Services, 'store' | 'models' | 'now'> & {
   readonly projector: Pick<Services['projector'], 'waitFor'>;
 };
 
-const maxWaitMs = 2_000;
-
 /** Throws `at_invalid`, and `revision_not_reached` when the history does not come to know the place in time. */
 export async function momentOf({ store, models, projector, now }: Reads, orgId: OrgId, text: string): Promise<Moment> {
   const position = await resolveAt(store, text, now().getTime());
-  await awaitHistory(projector, position);
+  await awaitPosition(['history'], position, projector.waitFor);
   const named = /^[\d-]+$/.test(text) ? undefined : Date.parse(text.replace(' ', 'T'));
   const last = named === undefined ? lastEntryAt(models, orgId, position) : undefined;
   return { position, time: named ?? Date.parse(last?.at ?? new Date(0).toISOString()) };
-}
-
-/** Waits, bounded, until the history knows everything up to the position. Throws `revision_not_reached`. */
-export async function awaitHistory(projector: Reads['projector'], position: Position): Promise<void> {
-  if (await projector.waitFor(['history'], position, maxWaitMs)) return;
-  throw new Rejection('revision_not_reached', `revision ${shortPosition(position)} has not been reached yet`, {
-    headers: { 'Retry-After': '1' },
-  });
 }
 
 /** The moment that `at=` names; undefined without it. */

@@ -6,12 +6,12 @@ import { orgStream } from '../../domain/ids.ts';
 import { organisation, type RestoredObject, type SkippedObject } from '../../domain/organisation.ts';
 import { listAggregates } from '../../projections/history.ts';
 import type { Projector } from '../../projections/projector.ts';
+import { awaitPosition } from './conditional.ts';
 import { documentDifference } from './config-diff.ts';
 import type { ConfigKind } from './config-objects.ts';
 import { Rejection } from './errors.ts';
 import type { ReceivedReport } from './feed.ts';
 import type { Command, Plan, PlannedWrite } from './handle-command.ts';
-import { awaitHistory } from './past-reads.ts';
 import { type Conflict, restoreClaims, routeChanges } from './restore-claims.ts';
 import { type RestoreDeps, type RestoreItem, type RestoreRequest, restoreItems } from './restore-plan.ts';
 
@@ -41,7 +41,7 @@ async function planRestore(deps: Deps, options: RestoreOptions, commandId: strin
   const { store } = deps;
   const { orgId, isDryRun, allowHoles } = options;
   const head = await store.head();
-  await awaitHistory(deps.projector, head);
+  await awaitPosition(['history'], head, deps.projector.waitFor);
   const items = await restoreItems(deps, options, head);
   const { writes: claims, conflicts } = await restoreClaims(store, orgId, items, commandId);
   if (!isDryRun) refuse(items, conflicts, allowHoles);
