@@ -59,7 +59,18 @@ export type CertificateEvent =
       readonly certId: CertId;
       readonly secret: Secret;
     }
-  | { readonly type: 'CertificateDeleted'; readonly orgId: OrgId; readonly certId: CertId };
+  | { readonly type: 'CertificateDeleted'; readonly orgId: OrgId; readonly certId: CertId }
+  | {
+      /** No event that holds the private key under this data key opens any more. */
+      readonly type: 'CertificateKeyShredded';
+      readonly orgId: OrgId;
+      readonly certId: CertId;
+      readonly kid: string;
+      readonly reason: ShredReason;
+    };
+
+/** `deleted`: with the certificate. `asked`: by an operator, while the certificate lives on. */
+export type ShredReason = 'deleted' | 'asked';
 
 export type CertificateCommand =
   | {
@@ -73,11 +84,27 @@ export type CertificateCommand =
       /** PKCS#8 PEM; it fits the leaf, which the reader of the upload has checked. */
       readonly privateKey?: string;
     }
-  | { readonly type: 'DeleteCertificate'; readonly orgId: OrgId; readonly certId: CertId };
+  | { readonly type: 'DeleteCertificate'; readonly orgId: OrgId; readonly certId: CertId }
+  | {
+      readonly type: 'ShredCertificateKey';
+      readonly orgId: OrgId;
+      readonly certId: CertId;
+      readonly kid: string;
+      readonly reason: ShredReason;
+    };
+
+/** `doomed`: data keys of private keys whose certificate was deleted and of which nothing says yet that they are shredded. */
+type Doomed = { readonly doomed: readonly string[] };
 
 export type CertificateState =
-  | { readonly exists: false }
-  | { readonly exists: true; readonly hasPrivate: boolean; readonly chain: readonly string[] };
+  | ({ readonly exists: false } & Doomed)
+  | ({
+      readonly exists: true;
+      readonly hasPrivate: boolean;
+      /** The data key of the private key. */
+      readonly kid?: string;
+      readonly chain: readonly string[];
+    } & Doomed);
 
 function decide(command: CertificateCommand, state: CertificateState): readonly CertificateEvent[] {
   const { orgId, certId } = command;
@@ -99,6 +126,11 @@ function decide(command: CertificateCommand, state: CertificateState): readonly 
       if (!state.exists) throw certificateUnknown();
       return [{ type: 'CertificateDeleted', orgId, certId }];
     }
+    case 'ShredCertificateKey': {
+      const { kid, reason } = command;
+      const isHeld = state.doomed.includes(kid) || (state.exists && state.kid === kid);
+      return isHeld ? [{ type: 'CertificateKeyShredded', orgId, certId, kid, reason }] : [];
+    }
     default:
       return never(command);
   }
@@ -108,24 +140,41 @@ const sameChain = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((pem, index) => pem === b[index]);
 
 function evolve(state: CertificateState, event: CertificateEvent): CertificateState {
+  const { doomed } = state;
   switch (event.type) {
-    case 'CertificateImported':
-      return {
-        exists: true,
-        chain: event.chain,
-        hasPrivate: event.secret !== undefined || (state.exists && state.hasPrivate),
-      };
+    case 'CertificateImported': {
+      const held = state.exists && state.kid !== undefined ? { kid: state.kid } : {};
+      const hasPrivate = event.secret !== undefined || (state.exists && state.hasPrivate);
+      const kept = { ...held, ...kidOf(event.secret) };
+      // A restore may bring a key back before it was shredded.
+      return { exists: true, chain: event.chain, hasPrivate, ...kept, doomed: without(doomed, kept.kid) };
+    }
     case 'CertificateKeyAttached':
-      return state.exists ? { ...state, hasPrivate: true } : state;
+      return state.exists ? { ...state, hasPrivate: true, ...kidOf(event.secret) } : state;
     case 'CertificateDeleted':
-      return { exists: false };
+      return { exists: false, doomed: state.exists && state.kid !== undefined ? [...doomed, state.kid] : doomed };
+    case 'CertificateKeyShredded':
+      return withoutKey(state, event.kid);
     default:
       return never(event);
   }
 }
 
-export const certificate = { initial: { exists: false } as CertificateState, decide, evolve } satisfies Decider<
-  CertificateCommand,
-  CertificateEvent,
-  CertificateState
->;
+const kidOf = (secret: Secret | undefined): { readonly kid?: string } =>
+  secret?.kid === undefined ? {} : { kid: secret.kid };
+
+const without = (kids: readonly string[], kid: string | undefined): readonly string[] =>
+  kids.filter((other) => other !== kid);
+
+function withoutKey(state: CertificateState, kid: string): CertificateState {
+  const doomed = without(state.doomed, kid);
+  if (!state.exists || state.kid !== kid) return { ...state, doomed };
+  const { kid: _, ...rest } = state;
+  return { ...rest, hasPrivate: false, doomed };
+}
+
+export const certificate = {
+  initial: { exists: false, doomed: [] } as CertificateState,
+  decide,
+  evolve,
+} satisfies Decider<CertificateCommand, CertificateEvent, CertificateState>;

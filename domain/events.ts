@@ -25,6 +25,7 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   CertificateImported: true,
   CertificateKeyAttached: true,
   CertificateDeleted: true,
+  CertificateKeyShredded: true,
   OrganisationCreated: true,
   ConfigRestored: true,
   NameReserved: true,

@@ -91,6 +91,7 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'CertificateImported':
     case 'CertificateKeyAttached':
     case 'CertificateDeleted':
+    case 'CertificateKeyShredded':
     case 'OrganisationCreated':
     case 'ConfigRestored':
     case 'NameReserved':

@@ -1,7 +1,7 @@
 /** The certificate list with parsed metadata (management design 7.1), and one certificate with its chain (7.3). */
 import type { CertificateFacts, DistinguishedName } from '../domain/certificate.ts';
 import { certificateForeign } from '../domain/errors.ts';
-import { never, type Recorded } from '../domain/event.ts';
+import { never, type Recorded, type Secret } from '../domain/event.ts';
 import type { Position } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { type CertId, type OrgId, toCertId } from '../domain/ids.ts';
@@ -14,6 +14,8 @@ type Entry = {
   readonly certId: CertId;
   readonly name: string;
   readonly hasPrivate: boolean;
+  /** Data key of the private key. */
+  readonly kid?: string;
   readonly facts: CertificateFacts;
   readonly chainLength: number;
   readonly createdAt: string;
@@ -31,7 +33,7 @@ const withKey = (orgId: OrgId, hasPrivate: boolean): string => `org:${orgId}/${h
 
 export const certificateList: Projection = {
   name: 'certs',
-  version: 1,
+  version: 2,
   collections: [entries, whole],
   filter: { categories: ['cert'] },
   onPoison: 'park-by-stream',
@@ -52,6 +54,8 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
         certId,
         name: event.name ?? before?.name ?? '',
         hasPrivate: secret !== undefined || (before?.hasPrivate ?? false),
+        ...(before?.kid === undefined ? {} : { kid: before.kid }),
+        ...kidOf(secret),
         facts: parsed,
         chainLength: chain.length + 1,
         createdAt: before?.createdAt ?? recorded.at.toISOString(),
@@ -62,7 +66,14 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
     }
     case 'CertificateKeyAttached': {
       const before = stored(documents, event.certId);
-      return before ? put({ ...before, hasPrivate: true }) : [];
+      return before ? put({ ...before, hasPrivate: true, ...kidOf(event.secret) }) : [];
+    }
+    case 'CertificateKeyShredded': {
+      const before = stored(documents, event.certId);
+      // A certificate that came back has another key by now.
+      if (before?.kid !== event.kid) return [];
+      const { kid: _, ...rest } = before;
+      return put({ ...rest, hasPrivate: false });
     }
     case 'CertificateDeleted':
       return [entries, whole].map((collection) => ({ op: 'remove', collection, id: event.certId }));
@@ -84,6 +95,9 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
       return never(event);
   }
 }
+
+const kidOf = (secret: Secret | undefined): { readonly kid?: string } =>
+  secret?.kid === undefined ? {} : { kid: secret.kid };
 
 function put(certificate: Certificate): readonly DocumentChange[] {
   const { pem: _, chain: __, facts, ...entry } = certificate;

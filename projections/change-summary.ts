@@ -53,6 +53,11 @@ const words: Readonly<Record<string, string>> = {
   '/middleware/global/transformResponseHeaders': 'change of response headers',
 };
 
+/** The nearest place first. */
+const knownPlaces = Object.keys(words).toSorted((a, b) => b.length - a.length);
+
+const isStep = (character: string | undefined): boolean => character === undefined || character === '/';
+
 /** A change list is for reading; the difference itself has everything. */
 const maxTexts = 20;
 
@@ -74,9 +79,7 @@ function describe(place: string, op: string, value: Json | undefined): string {
   const operation = describeOperation(place, op, value);
   if (operation !== undefined) return operation;
   // A member of a known block is shown by the block's name and its own.
-  const known = Object.keys(words)
-    .filter((pointer) => place === pointer || place.startsWith(`${pointer}/`))
-    .toSorted((a, b) => b.length - a.length)[0];
+  const known = knownPlaces.find((pointer) => place.startsWith(pointer) && isStep(place[pointer.length]));
   const rest = known === undefined ? place : place.slice(known.length);
   const dotted = steps(rest).join('.');
   const name = known === undefined ? dotted || 'document' : [words[known], dotted].filter(Boolean).join(' ');
@@ -138,6 +141,8 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
       return ['private key attached'];
     case 'CertificateDeleted':
       return ['certificate deleted'];
+    case 'CertificateKeyShredded':
+      return [event.reason === 'asked' ? 'private key shredded' : 'private key shredded with its certificate'];
     case 'OrganisationCreated':
       return [`organisation "${event.name}" created`];
     case 'ConfigRestored':

@@ -67,9 +67,9 @@ export const loadApi = (store: EventStore, apiId: ApiId, to?: bigint): Promise<L
     ...(to === undefined ? {} : { to }),
   });
 
-/** An import that follows another one leaves the key out, so only the end of a certificate says all. */
+/** An import leaves a key that is held out, and what is to be shredded stands before the end of a certificate: all of it is read. */
 export const loadCertificate = (store: EventStore, certId: CertId): Promise<Loaded<CertificateState>> =>
-  load(store, certificate, { stream: certStream(certId), isWhole: ({ type }) => type === 'CertificateDeleted' });
+  load(store, certificate, { stream: certStream(certId), isWhole: () => false });
 
 export const loadReservation = (store: EventStore, stream: string): Promise<Loaded<ReservationState>> =>
   load(store, reservation, { stream, isWhole: () => true });

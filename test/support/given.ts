@@ -106,13 +106,15 @@ export const sealed = { kid: 'kid', alg: 'A256GCM', iv: 'aXY', ct: 'Y3Q', tag: '
 
 type CertificateParts = {
   readonly hasKey?: boolean;
+  /** Data key of the private key. */
+  readonly kid?: string;
   readonly chain?: readonly string[];
   readonly facts?: Partial<CertificateFacts>;
   readonly name?: string;
 };
 export const certificateImported = (
   commonName: string,
-  { hasKey = false, chain = [], facts = {}, name }: CertificateParts = {},
+  { kid = sealed.kid, hasKey = false, chain = [], facts = {}, name }: CertificateParts = {},
 ): CertificateEvent => ({
   type: 'CertificateImported',
   orgId: org,
@@ -121,7 +123,7 @@ export const certificateImported = (
   chain,
   parsed: certificateFacts(commonName, facts),
   ...(name === undefined ? {} : { name }),
-  ...(hasKey ? { secret: sealed } : {}),
+  ...(hasKey ? { secret: { ...sealed, kid } } : {}),
 });
 export const keyAttached = (commonName: string): CertificateEvent => ({
   type: 'CertificateKeyAttached',
@@ -133,6 +135,18 @@ export const certificateDeleted = (commonName: string): CertificateEvent => ({
   type: 'CertificateDeleted',
   orgId: org,
   certId: certIdOf(commonName),
+});
+
+export const keyShredded = (
+  commonName: string,
+  reason: 'deleted' | 'asked' = 'deleted',
+  kid: string = sealed.kid,
+): CertificateEvent => ({
+  type: 'CertificateKeyShredded',
+  orgId: org,
+  certId: certIdOf(commonName),
+  kid,
+  reason,
 });
 
 export function streamOf(event: DomainEvent): string {

@@ -31,6 +31,7 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   CertificateImported: true,
   CertificateKeyAttached: true,
   CertificateDeleted: true,
+  CertificateKeyShredded: true,
   OrganisationCreated: true,
   ConfigRestored: true,
   NameReserved: true,

@@ -9,7 +9,9 @@ import {
   certificateImported,
   givenFor,
   keyAttached,
+  keyShredded,
   org,
+  sealed,
 } from '../../support/given.ts';
 
 const given = givenFor(certificate);
@@ -89,12 +91,65 @@ describe('DeleteCertificate', () => {
     given(imported(), certificateDeleted('a')).when(remove).refuses('certificate_unknown'));
 });
 
+describe('ShredCertificateKey', () => {
+  const shred = (kid = 'kid'): CertificateCommand => ({ type: 'ShredCertificateKey', ...base, kid, reason: 'asked' });
+  const other = imported({ hasKey: true, kid: 'other' });
+
+  it('takes the key from a certificate that lives on', () =>
+    given(imported({ hasKey: true }))
+      .when(shred())
+      .results(keyShredded('a', 'asked')));
+
+  it('takes a key that was attached later', () =>
+    given(imported(), keyAttached('a')).when(shred()).results(keyShredded('a', 'asked')));
+
+  it('takes the key of a certificate that was deleted', () =>
+    given(imported({ hasKey: true }), certificateDeleted('a'))
+      .when(shred())
+      .results(keyShredded('a', 'asked')));
+
+  it('takes the key of a certificate that was deleted and came back with another one', () =>
+    given(imported({ hasKey: true }), certificateDeleted('a'), other)
+      .when(shred())
+      .results(keyShredded('a', 'asked')));
+
+  for (const [name, ...events] of [
+    ['a key that it never had', other],
+    ['a key without certificate'],
+    ['a key that was taken already', imported({ hasKey: true }), keyShredded('a')],
+    ['a key that was taken after the end', imported({ hasKey: true }), certificateDeleted('a'), keyShredded('a')],
+  ] as readonly (readonly [string, ...CertificateEvent[]])[]) {
+    it(`changes nothing for ${name}`, () =>
+      given(...events)
+        .when(shred())
+        .results());
+  }
+
+  it('leaves room for a new key', () =>
+    given(imported({ hasKey: true }), keyShredded('a'))
+      .when(withKey)
+      .results({ ...keyAttached('a'), ...clear } as CertificateEvent));
+});
+
 describe('the state of a certificate', () => {
+  it('names the keys that its end left, until they are shredded', () => {
+    const events = [imported({ hasKey: true }), certificateDeleted('a'), imported({ hasKey: true, kid: 'other' })];
+    expect(fold(certificate, events))
+      .to.include({ exists: true, kid: 'other' })
+      .and.to.deep.include({ doomed: ['kid'] });
+    expect(fold(certificate, [...events, keyShredded('a')])).to.deep.include({ kid: 'other', doomed: [] });
+  });
+
+  it('keeps a key that was brought back before it was shredded', () => {
+    const events = [imported({ hasKey: true }), certificateDeleted('a'), imported({ hasKey: true })];
+    expect(fold(certificate, events)).to.deep.include({ kid: 'kid', doomed: [] });
+  });
+
   it('keeps its key through another chain', () => {
     const state = fold(certificate, [imported({ hasKey: true }), imported({ chain: ['A'] })]);
-    expect(state).to.deep.equal({ exists: true, hasPrivate: true, chain: ['A'] });
+    expect(state).to.deep.equal({ exists: true, hasPrivate: true, kid: sealed.kid, chain: ['A'], doomed: [] });
   });
 
   it('takes no key without a certificate', () =>
-    expect(fold(certificate, [keyAttached('a')])).to.deep.equal({ exists: false }));
+    expect(fold(certificate, [keyAttached('a')])).to.deep.equal({ exists: false, doomed: [] }));
 });

@@ -19,6 +19,7 @@ import {
   certificateImported,
   folded,
   keyAttached,
+  keyShredded,
   org,
   sealed,
 } from '../../support/given.ts';
@@ -109,6 +110,23 @@ describe('listCertificates', () => {
     );
     expect(names(models)).to.deep.equal(['b', 'a']);
     expect(names(models, { mode: 'detailed', filter: 'with_pk' })).to.deep.equal([]);
+  });
+
+  it('keeps a certificate whose key was shredded, among those without', () => {
+    const models = folded(certificateList, certificateImported('a', { hasKey: true }), keyShredded('a', 'asked'));
+    expect(names(models, { mode: 'detailed', filter: 'without_pk' })).to.deep.equal(['a']);
+    expect(names(models, { mode: 'detailed', filter: 'with_pk' })).to.deep.equal([]);
+  });
+
+  it('does not take the shredding of an earlier key for that of the present one', () => {
+    const models = folded(
+      certificateList,
+      certificateImported('a', { hasKey: true, kid: 'first' }),
+      certificateDeleted('a'),
+      certificateImported('a', { hasKey: true, kid: 'second' }),
+      keyShredded('a', 'deleted', 'first'),
+    );
+    expect(names(models, { mode: 'detailed', filter: 'with_pk' })).to.deep.equal(['a']);
   });
 
   describe('with some of each kind', () => {
