@@ -103,6 +103,7 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'CertificateImported':
     case 'CertificateKeyAttached':
     case 'CertificateDeleted':
+    case 'CertificateKeyShredded':
     case 'OrganisationCreated':
     case 'ConfigRestored':
     case 'NameReserved':
