@@ -54,23 +54,27 @@ export function applyChanges(
   return { ...snapshot, objects, revision, position };
 }
 
+/**
+ * The feed is made of the objects themselves, in the order of their last changes: who is behind gets each object once, as it
+ * is now. What was removed leaves a mark.
+ */
 const objects = 'gateway_objects';
-const changeRows = 'gateway_changes';
+const removals = 'gateway_removals';
 const meta = 'gateway_meta';
 
-/** `revision`: of the last change. `rows`: changes that are kept. `dropped`: position of the newest that is not. */
-type Meta = { readonly revision: Position; readonly rows: number; readonly dropped: Position };
+/** `revision`: of the last change. `removals`: marks that are kept. `dropped`: position of the newest mark that is not. */
+type Meta = { readonly revision: Position; readonly removals: number; readonly dropped: Position };
 
-const noMeta: Meta = { revision: '', rows: 0, dropped: '' };
+const noMeta: Meta = { revision: '', removals: 0, dropped: '' };
 
-/** Who is further behind takes a snapshot. Rows go in groups, because each look for the oldest costs. */
-const maxChangeRows = 10_000;
+/** Who is further behind takes a snapshot. Marks go in groups, because each look for the oldest costs. */
+const maxRemovals = 10_000;
 const droppedAtOnce = 500;
 
 export const gatewayConfig: Projection = {
   name: 'gateway_config',
-  version: 1,
-  collections: [objects, changeRows, meta],
+  version: 2,
+  collections: [objects, removals, meta],
   filter: { categories: ['api'] },
   onPoison: 'stop',
   apply: (recorded, documents) => {
@@ -117,22 +121,32 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
 
 function keep(change: GatewayChange, documents: DocumentReader): readonly DocumentChange[] {
   const { position } = change;
+  const key =
+    change.op === 'upsert' ? objectKey(change.object.kind, change.object.id) : objectKey(change.kind, change.id);
   const before = readMeta(documents);
-  const oldest = before.rows < maxChangeRows ? [] : documents.list(changeRows, { limit: droppedAtOnce });
+  const wasRemoved = before.removals > 0 && documents.get(removals, key) !== undefined;
+  if (change.op === 'upsert') {
+    return [
+      put(objects, key, position, change.object),
+      ...(wasRemoved ? [remove(removals, key)] : []),
+      put(meta, meta, '', { ...before, revision: position, removals: before.removals - (wasRemoved ? 1 : 0) }),
+    ];
+  }
+  const oldest = before.removals < maxRemovals ? [] : documents.list(removals, { limit: droppedAtOnce });
   const after: Meta = {
     revision: position,
-    rows: before.rows + 1 - oldest.length,
+    removals: before.removals + (wasRemoved ? 0 : 1) - oldest.length,
     dropped: oldest.at(-1)?.sort ?? before.dropped,
   };
   return [
-    put(changeRows, position, position, change),
-    ...oldest.map(({ id }) => ({ op: 'remove', collection: changeRows, id }) as const),
-    change.op === 'upsert'
-      ? put(objects, objectKey(change.object.kind, change.object.id), change.object.id, change.object)
-      : { op: 'remove', collection: objects, id: objectKey(change.kind, change.id) },
+    ...oldest.map(({ id }) => remove(removals, id)),
+    remove(objects, key),
+    put(removals, key, position, change),
     put(meta, meta, '', after),
   ];
 }
+
+const remove = (collection: string, id: string): DocumentChange => ({ op: 'remove', collection, id });
 
 const put = (collection: string, id: string, sort: string, body: unknown): DocumentChange => ({
   op: 'put',
@@ -163,7 +177,12 @@ export type ChangesAfter =
 /** In order. Not complete: the next ones are asked for with the position of the last one given. */
 export function changesAfter(documents: DocumentReader, position: Position): ChangesAfter {
   if (position < readMeta(documents).dropped) return { tooOld: true };
-  const found = documents.list(changeRows, { after: position, limit: maxChanges + 1 });
-  const changes = found.slice(0, maxChanges).map(({ body }) => body as GatewayChange);
-  return { changes, isComplete: found.length <= maxChanges };
+  const query = { after: position, limit: maxChanges + 1 };
+  const upserts = documents.list(objects, query).map(({ body }): GatewayChange => {
+    const object = body as GatewayObject;
+    return { op: 'upsert', position: object.position, object };
+  });
+  const found = [...upserts, ...documents.list(removals, query).map(({ body }) => body as GatewayChange)];
+  found.sort((a, b) => (a.position < b.position ? -1 : 1));
+  return { changes: found.slice(0, maxChanges), isComplete: found.length <= maxChanges };
 }

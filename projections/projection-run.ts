@@ -1,10 +1,10 @@
-/** One projection on its way through the log: batch, fold and checkpoint in one transaction, parking, and trying again. */
+/** One projection on its way through the log: events folded into changes that are held back, written with the checkpoint. */
 import type { EventStore, Position, StoredEvent } from '../domain/event-store.ts';
-import { decodeEvent } from '../domain/events.ts';
-import { ProgramTooOld } from '../domain/upcast.ts';
+import { Decoded } from './decoded.ts';
+import { Overtaken, Poison, ReadFailure, telling } from './fold-failures.ts';
 import { PendingChanges } from './pending-changes.ts';
-import type { Projection } from './projection.ts';
-import type { Checkpoint, DocumentChange, DocumentReader, ReadModelStore } from './read-model-store.ts';
+import { type Projection, passes } from './projection.ts';
+import type { Checkpoint, DocumentChange, Lease, ParkedEvent, ReadModelStore } from './read-model-store.ts';
 
 /** Structured log; `fields` never hold a secret. */
 export interface Log {
@@ -13,251 +13,306 @@ export interface Log {
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** `stopped`: an event that cannot be taken holds it up. `retrying`: a store does not answer. Both try again. */
-export type RunState = 'catching-up' | 'live' | 'stopped' | 'retrying';
+/**
+ * `stopped`: an event that cannot be taken holds it up. `retrying`: a store does not answer. Both try again. `rebuilding`:
+ * readers see the documents of before. `standby`: another process folds into the same read models.
+ */
+export type RunState = 'catching-up' | 'live' | 'rebuilding' | 'standby' | 'stopped' | 'retrying';
 
 export type RunDependencies = {
   readonly store: EventStore;
   readonly models: ReadModelStore;
   readonly log: Log;
+  readonly now: () => number;
   /** Called after each transaction that moved the checkpoint, and on each arrival at the head. */
   readonly onMoved: () => void;
 };
 
-/** At most so much payload is folded in one go, so that requests are answered in between. */
-const maxSliceBytes = 512 * 1024;
+/** While it catches up, changes are held back up to here: written in one go they stay below what a request may wait. */
+const maxPendingBytes = 8 * 1024 * 1024;
+const maxPendingChanges = 2_500;
+const maxPendingEvents = 20_000;
 
-const firstDelayMs = 50;
-const maxDelayMs = 10_000;
-
-/** An event that the projection refused, with what stands before it. */
-class Poison extends Error {
-  readonly event: StoredEvent;
-  readonly isParkable: boolean;
-  constructor(event: StoredEvent, cause: unknown) {
-    super(`${event.type} at position ${event.position} (stream ${event.stream}): ${textOf(cause)}`, { cause });
-    this.event = event;
-    // An event that is newer than the program is nobody's fault: the program waits for its update.
-    this.isParkable = !(cause instanceof ProgramTooOld);
-  }
-}
-
-/** A failure of the read models inside an `apply`, which is not the event's fault. */
-class ReadFailure extends Error {}
-
-/** What became of an event: changes to apply, or the reason why it is parked. */
+/** What became of an event: changes to write, or the reason why it is parked, or nothing at all. */
 type Taken = { readonly changes: readonly DocumentChange[] } | { readonly reason: string };
 
 const follower: Taken = { reason: 'follows a parked event of its stream' };
-
-/** Somebody else has moved the checkpoint: read it and go on from there. */
-class Overtaken extends Error {}
+const nothing: Taken = { changes: [] };
 
 export class ProjectionRun {
   readonly projection: Projection;
   readonly #deps: RunDependencies;
-  readonly #signal: AbortSignal;
+  readonly #isRebuild: boolean;
+  #lease: Pick<Lease, 'owner' | 'epoch'> | undefined;
+  #generation = 0;
+  #isFilling = false;
   #checkpoint: Checkpoint | undefined;
-  #state: RunState = 'catching-up';
-  #reason: string | undefined;
+  #pending: PendingChanges;
+  #parked: readonly ParkedEvent[] = [];
+  #parkedStreams = new Set<string>();
+  /** Folded up to here, written up to the checkpoint. */
+  #reached: Position = '';
+  #held = 0;
+  #skipped: Position | undefined;
+  #isAtHead = false;
   #hasCaughtUp = false;
-  #failures = 0;
+  #atHeadMs: number;
 
-  constructor(projection: Projection, deps: RunDependencies, signal: AbortSignal) {
+  constructor(projection: Projection, deps: RunDependencies, { isRebuild = false } = {}) {
     this.projection = projection;
     this.#deps = deps;
-    this.#signal = signal;
+    this.#isRebuild = isRebuild;
+    this.#pending = new PendingChanges(deps.models);
+    this.#atHeadMs = deps.now();
+    this.#checkpoint = deps.models.checkpoint(projection.name);
   }
 
+  /** What is written. */
   get position(): Position {
     return this.#checkpoint?.position ?? '';
   }
 
-  get state(): RunState {
-    return this.#state;
+  get generation(): number {
+    return this.#generation;
   }
 
-  /** Why it is stopped or retrying. */
-  get reason(): string | undefined {
-    return this.#reason;
+  /** Its documents are not the ones that readers see. */
+  get isFilling(): boolean {
+    return this.#isFilling;
   }
 
+  /** What readers see has been at the head of the log once. */
   get hasCaughtUp(): boolean {
     return this.#hasCaughtUp;
   }
 
-  /** Ends when the signal aborts. */
-  async run(): Promise<void> {
-    while (!this.#signal.aborted) {
-      try {
-        this.#open();
-        await this.#follow();
-      } catch (error) {
-        if (!this.#signal.aborted && !(error instanceof Overtaken)) await this.#waitAfter(error);
-      }
-    }
+  get isAtHead(): boolean {
+    return this.#isAtHead;
   }
 
-  /** Documents of another log, era or version are of no use: they are folded anew. */
-  #open(): void {
-    const { models, store, log } = this.#deps;
-    const { name, version, collections } = this.projection;
-    const stored = models.checkpoint(name);
-    const { logId, era } = store.identity;
-    const fits = stored?.logId === logId && stored.era === era && stored.version === version;
-    if (stored && !fits) {
-      log.info('projection is folded anew', { projection: name, was: stored, version, logId, era });
-      models.reset(name, collections);
-    }
-    this.#checkpoint = fits ? stored : undefined;
+  /** When it was at the head the last time, ms since 1970. */
+  get atHeadMs(): number {
+    return this.#atHeadMs;
   }
 
-  async #follow(): Promise<void> {
-    const { store, onMoved } = this.#deps;
-    const { filter } = this.projection;
-    for await (const batch of store.subscribe({ after: this.position, filter, signal: this.#signal })) {
-      if ('caughtUp' in batch) {
-        this.#move([], batch.checkpoint);
-        this.#arrive();
-        onMoved();
+  /** Reads where the documents stand. Those of another log or era are of no use; of another version, readers keep them. */
+  open(lease: Lease): void {
+    this.#lease = lease;
+    const { models, now } = this.#deps;
+    const { name } = this.projection;
+    this.#forgetForeign();
+    const current = models.generations(name).find(({ state }) => state === 'current');
+    this.#isFilling = current !== undefined && (this.#isRebuild || !this.fits(current.checkpoint));
+    const found = this.#isFilling
+      ? models.generations(name).find(({ state, checkpoint }) => state === 'filling' && this.fits(checkpoint))
+      : current;
+    this.#generation = found?.number ?? models.addGeneration(name, now());
+    this.#checkpoint = found?.checkpoint;
+    this.#reached = this.position;
+    this.#pending = new PendingChanges(telling(models.generation(name, this.#generation)));
+    this.#held = 0;
+    this.#parked = [];
+    this.#parkedStreams = new Set(this.#isFilling ? [] : models.parked(name).map(({ stream }) => stream));
+    // Documents of the version before are whole, if old; those of this version may be far behind.
+    this.#hasCaughtUp ||= this.#isFilling && (current?.isWhole ?? false);
+    this.#isAtHead = false;
+  }
+
+  /** Whether documents at this checkpoint are of this log and this version. */
+  fits(checkpoint: Checkpoint | undefined): boolean {
+    if (!checkpoint) return true;
+    const { logId, era } = this.#deps.store.identity;
+    return checkpoint.logId === logId && checkpoint.era === era && checkpoint.version === this.projection.version;
+  }
+
+  /** Another process folds: what it has written is where this one stands. */
+  watch(): void {
+    const { models, onMoved, now } = this.#deps;
+    const current = models.generations(this.projection.name).find(({ state }) => state === 'current');
+    const hasMoved = current?.checkpoint?.position !== this.#checkpoint?.position;
+    this.#lease = undefined;
+    this.#checkpoint = current?.checkpoint;
+    const hasCaughtUp = this.#hasCaughtUp || (current?.isWhole ?? false);
+    const isNews = hasMoved || hasCaughtUp !== this.#hasCaughtUp;
+    this.#hasCaughtUp = hasCaughtUp;
+    if (hasMoved) this.#atHeadMs = now();
+    if (isNews) onMoved();
+  }
+
+  /** Folds events that follow each other up to the checkpoint; what it has folded before is passed over. */
+  fold(events: readonly Decoded[], checkpoint: Position): void {
+    for (const event of events) {
+      const { stored } = event;
+      if (stored.position <= this.#reached || !passes(this.projection.filter, stored)) continue;
+      this.#hold(event, this.#taken(event));
+      this.#reached = stored.position;
+      this.#held += 1;
+    }
+    if (checkpoint > this.#reached) this.#reached = checkpoint;
+    if (this.#isAtHead || this.#isDue()) this.write();
+  }
+
+  /** At the head of the log. */
+  arrive(checkpoint: Position): void {
+    if (checkpoint > this.#reached) this.#reached = checkpoint;
+    this.#isAtHead = true;
+    this.#atHeadMs = this.#deps.now();
+    this.write();
+    if (!this.#isFilling) this.#hasCaughtUp = true;
+    this.#deps.onMoved();
+  }
+
+  /** Writes what is held back. Throws `Overtaken` when it may not. */
+  write(): void {
+    const { models, store, onMoved } = this.#deps;
+    const { name, version } = this.projection;
+    const to = { ...store.identity, version, position: this.#reached };
+    const isWhole = this.#isAtHead && (this.#isFilling || !this.#hasCaughtUp);
+    const isNew = to.position !== this.#checkpoint?.position || this.#pending.size > 0 || isWhole;
+    if (!isNew || !this.#lease) return;
+    const changes = this.#pending.take();
+    const parked = this.#parked;
+    this.#parked = [];
+    const isMoved = models.commit(
+      name,
+      this.#checkpoint,
+      { logId: to.logId, era: to.era, version, position: to.position },
+      (_, apply) => {
+        apply(changes);
+        // In the transaction of the fold, so that an event is either folded or parked.
+        for (const event of parked) models.park(event);
+      },
+      { generation: this.#generation, lease: this.#lease, isWhole, becomesCurrent: this.#isFilling && isWhole },
+    );
+    if (!isMoved) throw new Overtaken();
+    this.#checkpoint = { logId: to.logId, era: to.era, version, position: to.position };
+    this.#held = 0;
+    if (this.#isFilling && isWhole) this.#lookForFlip();
+    onMoved();
+  }
+
+  /** Passes over an event at which it has stopped; the fold goes on behind it. */
+  skip(position: Position): void {
+    this.#skipped = position;
+  }
+
+  /** Runs parked events again, in order; those that fail again stay parked with the rest of their stream. */
+  retry(events: readonly StoredEvent[]): { readonly folded: number; readonly left: number } {
+    this.write();
+    const { models } = this.#deps;
+    const { name } = this.projection;
+    const failed = new Set<string>();
+    const folded: Position[] = [];
+    const stillParked: ParkedEvent[] = [];
+    for (const stored of events) {
+      const taken = failed.has(stored.stream) ? follower : this.#attempt(new Decoded(stored));
+      if ('changes' in taken) {
+        this.#pending.add(taken.changes, stored.data.byteLength);
+        folded.push(stored.position);
         continue;
       }
-      for (const { events, checkpoint } of slices(batch.events, batch.checkpoint)) {
-        this.#fold(events, checkpoint);
-        if (events.length > 0) this.#goOn();
-        onMoved();
-        await breathe();
-        if (this.#signal.aborted) return;
-      }
+      failed.add(stored.stream);
+      stillParked.push(this.#parkedEvent(stored, taken.reason));
     }
-    if (!this.#signal.aborted) throw new Error('the subscription ended');
+    const changes = this.#pending.take();
+    const at = this.#checkpoint;
+    const options = { generation: this.#generation, ...(this.#lease ? { lease: this.#lease } : {}) };
+    const isDone =
+      at !== undefined &&
+      models.commit(
+        name,
+        at,
+        at,
+        (_, apply) => {
+          apply(changes);
+          for (const position of folded) models.unpark(name, position);
+          for (const event of stillParked) models.park(event);
+        },
+        options,
+      );
+    if (!isDone) throw new Overtaken();
+    this.#parkedStreams = new Set(models.parked(name).map(({ stream }) => stream));
+    return { folded: folded.length, left: stillParked.length };
   }
 
-  #arrive(): void {
-    this.#goOn();
-    this.#state = 'live';
-    this.#hasCaughtUp = true;
+  /** After parked events were taken away by hand. */
+  readParked(): void {
+    this.#parkedStreams = new Set(this.#deps.models.parked(this.projection.name).map(({ stream }) => stream));
   }
 
-  #goOn(): void {
-    this.#failures = 0;
-    if (this.#reason === undefined) return;
-    this.#deps.log.info('projection goes on', { projection: this.projection.name, position: this.position });
-    this.#state = 'catching-up';
-    this.#reason = undefined;
-  }
-
-  /** Folds what stands before an event that is refused, then says which it was. */
-  #fold(events: readonly StoredEvent[], checkpoint: Position): void {
-    try {
-      this.#move(events, checkpoint);
-    } catch (error) {
-      if (!(error instanceof Poison)) throw error;
-      const before = events.slice(0, events.indexOf(error.event));
-      const last = before.at(-1);
-      if (last) this.#move(before, last.position);
-      throw error;
-    }
-  }
-
-  #move(events: readonly StoredEvent[], position: Position): void {
-    if (position === this.#checkpoint?.position) return;
-    const { models, store } = this.#deps;
-    const { name, version } = this.projection;
+  #forgetForeign(): void {
+    const { models, store, log } = this.#deps;
+    const { name } = this.projection;
     const { logId, era } = store.identity;
-    const to = { logId, era, version, position };
-    const isMoved = models.commit(name, this.#checkpoint, to, (documents, apply) => {
-      const pending = new PendingChanges(telling(documents), apply);
-      const parked = new Set(models.parked(name).map(({ stream }) => stream));
-      for (const event of events) {
-        const taken = parked.has(event.stream) ? follower : this.#take(event, pending);
-        if ('changes' in taken) pending.add(taken.changes);
-        else {
-          // In the transaction of the fold, so that an event is either folded or parked.
-          models.park({ projection: name, stream: event.stream, position: event.position, reason: taken.reason });
-          parked.add(event.stream);
-        }
-      }
-      pending.write();
-    });
-    if (!isMoved) throw new Overtaken();
-    this.#checkpoint = to;
+    const stored = models.checkpoint(name);
+    if (!stored || (stored.logId === logId && stored.era === era)) return;
+    log.info('projection is folded anew', { projection: name, was: stored, logId, era });
+    models.reset(name);
+    this.#hasCaughtUp = false;
   }
 
-  #take(stored: StoredEvent, documents: DocumentReader): Taken {
+  #isDue(): boolean {
+    const { size, bytes } = this.#pending;
+    return size > maxPendingChanges || bytes > maxPendingBytes || this.#held > maxPendingEvents;
+  }
+
+  #hold({ stored }: Decoded, taken: Taken): void {
+    if ('changes' in taken) {
+      this.#pending.add(taken.changes, stored.data.byteLength);
+      return;
+    }
+    this.#parked = [...this.#parked, this.#parkedEvent(stored, taken.reason)];
+    this.#parkedStreams.add(stored.stream);
+  }
+
+  #parkedEvent({ stream, position }: StoredEvent, reason: string): ParkedEvent {
+    return { projection: this.projection.name, stream, position, reason };
+  }
+
+  #taken(event: Decoded): Taken {
+    if (this.#parkedStreams.has(event.stored.stream)) return follower;
+    if (event.stored.position === this.#skipped) {
+      this.#deps.log.warn('event is skipped as an operator asked', this.#fields(event.stored));
+      return nothing;
+    }
+    const taken = this.#attempt(event);
+    if ('reason' in taken) {
+      const message =
+        this.projection.onPoison === 'skip' ? 'event is skipped' : 'event is parked with the rest of its stream';
+      this.#deps.log.error(message, { ...this.#fields(event.stored), reason: taken.reason });
+    }
+    return 'reason' in taken && this.projection.onPoison === 'skip' ? nothing : taken;
+  }
+
+  /** Writes what stands before an event at which it has to stop. */
+  #attempt(event: Decoded): Taken {
     try {
-      return { changes: this.projection.apply(decodeEvent(stored), documents) };
+      return { changes: this.projection.apply(event.recorded(), this.#pending) };
     } catch (error) {
       if (error instanceof ReadFailure) throw error;
-      const poison = new Poison(stored, error);
-      if (this.projection.onPoison === 'stop' || !poison.isParkable) throw poison;
-      this.#deps.log.error('event is parked with the rest of its stream', this.#fields(poison));
-      return { reason: poison.message };
+      const poison = new Poison(event.stored, error);
+      if (!this.#isFilling && this.projection.onPoison !== 'stop' && poison.isParkable)
+        return { reason: poison.message };
+      this.write();
+      throw poison;
     }
   }
 
-  #fields(error: unknown): Readonly<Record<string, unknown>> {
-    return { projection: this.projection.name, position: this.position, reason: textOf(error) };
+  #fields({ position }: StoredEvent): Readonly<Record<string, unknown>> {
+    return { projection: this.projection.name, position };
   }
 
-  async #waitAfter(error: unknown): Promise<void> {
-    const isPoison = error instanceof Poison;
-    const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** this.#failures);
-    this.#failures += 1;
-    this.#state = isPoison ? 'stopped' : 'retrying';
-    this.#reason = textOf(error);
-    const message = isPoison ? 'projection stops at an event that it cannot take' : 'projection cannot go on';
-    this.#deps.log.error(message, { ...this.#fields(error), againInMs: delayMs });
-    await pause(delayMs, this.#signal);
+  #lookForFlip(): void {
+    const generation = this.#deps.models
+      .generations(this.projection.name)
+      .find(({ number }) => number === this.#generation);
+    if (generation?.state !== 'current') return;
+    this.#isFilling = false;
+    this.#hasCaughtUp = true;
+    this.#deps.log.info('readers see the new documents of a projection', {
+      projection: this.projection.name,
+      version: this.projection.version,
+      generation: this.#generation,
+    });
   }
 }
-
-/** Failures of the reader are marked, so that no event is parked for them. */
-function telling(documents: DocumentReader): DocumentReader {
-  const tell = <T>(read: () => T): T => {
-    try {
-      return read();
-    } catch (error) {
-      throw new ReadFailure(textOf(error), { cause: error });
-    }
-  };
-  return {
-    get: (collection, id) => tell(() => documents.get(collection, id)),
-    list: (collection, query) => tell(() => documents.list(collection, query)),
-    count: (collection, labels) => tell(() => documents.count(collection, labels)),
-  };
-}
-
-type Slice = { readonly events: readonly StoredEvent[]; readonly checkpoint: Position };
-
-/** Parts of a batch with a bounded payload; the last one carries the checkpoint of the batch. */
-function* slices(events: readonly StoredEvent[], checkpoint: Position): Generator<Slice> {
-  let start = 0;
-  let bytes = 0;
-  for (const [index, event] of events.entries()) {
-    bytes += event.data.byteLength;
-    if (bytes < maxSliceBytes || index === events.length - 1) continue;
-    yield { events: events.slice(start, index + 1), checkpoint: event.position };
-    start = index + 1;
-    bytes = 0;
-  }
-  yield { events: events.slice(start), checkpoint };
-}
-
-/** Lets the event loop serve what waits; a promise alone would not. */
-const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, delayMs);
-    if (signal.aborted) end();
-    else signal.addEventListener('abort', end);
-  });
-}
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

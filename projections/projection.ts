@@ -1,18 +1,33 @@
 /** The type of a projection: an event in, document changes out. Run by `projector.ts` against any read model store. */
 import type { Recorded } from '../domain/event.ts';
-import type { Filter } from '../domain/event-store.ts';
+import { categoryOf, type Filter, type StoredEvent } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import type { DocumentChange, DocumentReader } from './read-model-store.ts';
 
 export type Projection = {
   readonly name: string;
-  /** Raised when the shape of its documents changes; its documents are then folded anew. */
+  /**
+   * Raised when its documents change. They are then folded anew beside those of the version before, which readers see until
+   * the new ones are whole: documents of another shape go to a collection of another name.
+   */
   readonly version: number;
-  /** Every collection that `apply` writes; nobody else writes them, and they go when the documents are folded anew. */
+  /** Every collection that `apply` writes; nobody else writes them. */
   readonly collections: readonly string[];
   readonly filter: Filter;
-  /** What to do with an event that throws: `stop` lags and says so, `park-by-stream` sets the stream aside. */
-  readonly onPoison: 'stop' | 'park-by-stream';
+  /** What to do with an event that throws: `stop` lags and says so, `park-by-stream` sets the stream aside, `skip` drops it. */
+  readonly onPoison: 'stop' | 'park-by-stream' | 'skip';
   /** Pure but for reads of its own documents, which already contain the changes of earlier events. */
   apply(event: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[];
 };
+
+/** Whether an event is for this filter. */
+export const passes = ({ categories, types, streams }: Filter, { stream, type }: StoredEvent): boolean =>
+  (categories?.includes(categoryOf(stream)) ?? true) &&
+  (types?.includes(type) ?? true) &&
+  (streams?.includes(stream) ?? true);
+
+/** A filter that lets through what one of them lets through; undefined when that may be everything. */
+export function unionOf(filters: readonly Filter[]): Filter | undefined {
+  const isPlain = filters.every(({ categories, types, streams }) => categories && !types && !streams);
+  return isPlain ? { categories: [...new Set(filters.flatMap(({ categories = [] }) => categories))] } : undefined;
+}

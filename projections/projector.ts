@@ -1,8 +1,12 @@
-/** Runs projections over an event store: starts them, tells where they are, and lets callers wait for a position. */
+/** Runs projections over an event store: starts them, tells where they are, lets callers wait for a position, builds them anew. */
 import type { EventStore, Position } from '../domain/event-store.ts';
+import { Lanes } from './lanes.ts';
 import type { Projection } from './projection.ts';
-import { type Log, ProjectionRun, type RunState } from './projection-run.ts';
-import type { ParkedEvent, ReadModelStore } from './read-model-store.ts';
+import { ProjectionKeeper } from './projection-keeper.ts';
+import type { Log } from './projection-run.ts';
+import { ProjectionError, type ProjectionStatus, type RebuildStatus } from './projection-status.ts';
+import type { ReadModelStore } from './read-model-store.ts';
+import { RebuildLanes } from './rebuild-lanes.ts';
 
 export type ProjectorOptions = {
   readonly store: EventStore;
@@ -11,63 +15,72 @@ export type ProjectorOptions = {
   readonly log: Log;
   /** Stops everything, like `stop`. */
   readonly signal?: AbortSignal;
-};
-
-type ProjectionStatus = {
-  readonly name: string;
-  readonly version: number;
-  readonly position: Position;
-  /** Events of the log after the position; undefined when the log cannot tell. */
-  readonly lag: number | undefined;
-  readonly state: RunState;
-  /** Why it is stopped or retrying. */
-  readonly reason: string | undefined;
-  readonly parked: readonly ParkedEvent[];
+  /** ms since 1970. Default: the clock of the machine. */
+  readonly now?: () => number;
+  /** How long a lease holds when it is not renewed. Default 15,000. */
+  readonly leaseMs?: number;
 };
 
 export interface Projector {
   /** True as soon as all of them have reached the position, false after the time. Throws for a name that does not run. */
   waitFor(names: readonly string[], position: Position, timeoutMs: number): Promise<boolean>;
-  /** Resolves when this projection has been at the head of the log once; rejects when the projector stops before. */
+  /** Resolves when what readers see has been at the head of the log once; rejects when the projector stops before. */
   caughtUp(name: string): Promise<void>;
   /** All of them have caught up once. */
   readonly ready: Promise<void>;
   status(): Promise<readonly ProjectionStatus[]>;
   /** Calls back after each commit that moved a projection; returns what ends that. */
   changed(listener: () => void): () => void;
+  /** Makes the documents anew beside those that readers see. `drop`: those of before go at once, not a day later. */
+  rebuild(name: string, options?: { readonly drop?: boolean }): Promise<RebuildStatus>;
+  /** Tries parked events again, or the one at which it has stopped. Answers how many were folded and are still parked. */
+  retry(name: string): Promise<{ readonly folded: number; readonly left: number }>;
+  /** Gives up one event: a parked one, or the one at which it has stopped. */
+  skip(name: string, position: Position): Promise<void>;
   /** Resolves when the last transaction is over. */
   stop(): Promise<void>;
 }
 
-export function startProjector({ store, models, projections, log, signal }: ProjectorOptions): Projector {
+const defaultLeaseMs = 15_000;
+
+export function startProjector(options: ProjectorOptions): Projector {
+  const { store, models, projections, log, signal, now = Date.now, leaseMs = defaultLeaseMs } = options;
   const abort = new AbortController();
+  const stopping = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
   const listeners = new Set<() => void>();
-  const ring = (): void => {
+  const onMoved = (): void => {
     for (const listener of [...listeners]) listener();
   };
-  const stopping = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
-  const runs = new Map(
-    projections.map((projection) => [
-      projection.name,
-      new ProjectionRun(projection, { store, models, log, onMoved: ring }, stopping),
-    ]),
+  const shared = {
+    ...{ store, models, log, now, leaseMs, onMoved },
+    owner: crypto.randomUUID(),
+    lanes: new Lanes(store, stopping),
+    rebuildLanes: new RebuildLanes(),
+    signal: stopping,
+  };
+  const keepers = new Map(
+    projections.map((projection) => [projection.name, new ProjectionKeeper(projection, shared)] as const),
   );
-  const ended = Promise.all([...runs.values()].map((run) => run.run()));
-  const named = (name: string): ProjectionRun => {
-    const run = runs.get(name);
-    if (!run) throw new Error(`no projection ${name}, there are ${[...runs.keys()].join(', ')}`);
-    return run;
+  const ended = Promise.all([...keepers.values()].map((keeper) => keeper.run()));
+  const named = (name: string): ProjectionKeeper => {
+    const keeper = keepers.get(name);
+    if (keeper) return keeper;
+    throw new ProjectionError(
+      'projection_unknown',
+      `no projection ${name}, there are ${[...keepers.keys()].join(', ')}`,
+    );
   };
   const changed = (listener: () => void): (() => void) => {
     listeners.add(listener);
     return () => listeners.delete(listener);
   };
   const caughtUp = async (name: string): Promise<void> => {
-    const run = named(name);
-    await holds(() => run.hasCaughtUp, changed, stopping);
-    if (!run.hasCaughtUp) throw new Error(`the projector stopped before ${name} had caught up`);
+    const keeper = named(name);
+    await holds(() => keeper.hasCaughtUp, changed, stopping);
+    if (!keeper.hasCaughtUp) throw new Error(`the projector stopped before ${name} had caught up`);
   };
-  const ready = Promise.all([...runs.keys()].map(caughtUp)).then(() => undefined);
+  const headNow = (): Promise<Position | undefined> => store.head().catch(() => undefined);
+  const ready = Promise.all([...keepers.keys()].map(caughtUp)).then(() => undefined);
   // Nobody has to wait for it.
   ready.catch(() => undefined);
   return {
@@ -76,7 +89,7 @@ export function startProjector({ store, models, projections, log, signal }: Proj
     changed,
     async waitFor(names, position, timeoutMs) {
       const waited = names.map(named);
-      const isThere = (): boolean => waited.every((run) => run.position >= position);
+      const isThere = (): boolean => waited.every((keeper) => keeper.position >= position);
       if (isThere()) return true;
       const deadline = new AbortController();
       const timer = setTimeout(() => deadline.abort(), timeoutMs);
@@ -85,21 +98,18 @@ export function startProjector({ store, models, projections, log, signal }: Proj
       return isThere();
     },
     async status() {
-      const head = store.can.gapless ? await store.head().catch(() => undefined) : undefined;
-      return [...runs.values()].map((run) => statusOf(run, models, head));
+      const head = await headNow();
+      return [...keepers.values()].map((keeper) => keeper.status(head));
     },
+    rebuild: async (name, { drop = false } = {}) => named(name).rebuild(drop, await headNow()),
+    retry: (name) => named(name).retry(),
+    skip: async (name, position) => named(name).skip(position),
     async stop() {
       abort.abort();
       await ended;
+      await shared.lanes.ended();
     },
   };
-}
-
-function statusOf(run: ProjectionRun, models: ReadModelStore, head: Position | undefined): ProjectionStatus {
-  const { projection, position, state, reason } = run;
-  const { name, version } = projection;
-  const lag = head === undefined ? undefined : Math.max(0, Number(head) - Number(position));
-  return { name, version, position, lag, state, reason, parked: models.parked(name) };
 }
 
 /** Resolves when the condition holds after a change, or when the signal aborts. */

@@ -44,22 +44,69 @@ export type ParkedEvent = {
   readonly reason: string;
 };
 
+/**
+ * One set of the documents of a projection. Readers see the `current` one; another one may be filled beside it, and those
+ * that were current before stay for a while.
+ */
+export type Generation = {
+  readonly number: number;
+  readonly state: 'filling' | 'current' | 'retired';
+  /** It has been at the head of the log: it holds everything up to its checkpoint, not a part of a first fold. */
+  readonly isWhole: boolean;
+  readonly checkpoint: Checkpoint | undefined;
+  /** When it came into its state, ms since 1970. */
+  readonly sinceMs: number;
+};
+
+/** The right to fold a projection. The epoch grows with each change of owner. */
+export type Lease = { readonly owner: string; readonly epoch: number; readonly expiresAtMs: number };
+
+export type CommitOptions = {
+  /** Default: the current one, which is made when there is none. */
+  readonly generation?: number;
+  /** Nothing happens unless the lease of the projection has this owner and epoch. */
+  readonly lease?: Pick<Lease, 'owner' | 'epoch'>;
+  /** The documents are at the head of the log: the generation is whole. */
+  readonly isWhole?: boolean;
+  /** Makes the generation current in the same transaction, unless the current one has come further. */
+  readonly becomesCurrent?: boolean;
+};
+
+export type Fold = (documents: DocumentReader, apply: (changes: readonly DocumentChange[]) => void) => void;
+
+/** Reads see current generations. */
 export interface ReadModelStore extends DocumentReader {
+  /** Of the current generation. */
   checkpoint(projection: string): Checkpoint | undefined;
   /**
-   * Runs `fold` inside one transaction and moves the checkpoint with it. Nothing happens, and the answer is false, when the
-   * stored checkpoint is not `from` (undefined = none) any more. What `fold` throws rolls back. Reads inside `fold` see
-   * what it applied so far.
+   * Runs `fold` inside one transaction and moves the checkpoint of the generation with it. Nothing happens, and the answer
+   * is false, when the stored checkpoint is not `from` (undefined = none) any more, when the lease is another one's, or when
+   * the generation is gone. What `fold` throws rolls back. Reads inside `fold` see what it applied so far.
    */
   commit(
     projection: string,
     from: Checkpoint | undefined,
     to: Checkpoint,
-    fold: (documents: DocumentReader, apply: (changes: readonly DocumentChange[]) => void) => void,
+    fold: Fold,
+    options?: CommitOptions,
   ): boolean;
-  /** Forgets a projection's checkpoint, parked events and the named collections. */
-  reset(projection: string, collections: readonly string[]): void;
+  /** Oldest first. */
+  generations(projection: string): readonly Generation[];
+  /** Makes an empty generation, current when there is none, else filling; answers its number. */
+  addGeneration(projection: string, nowMs: number): number;
+  /** Reads of one generation, whoever else it is current for. */
+  generation(projection: string, number: number): DocumentReader;
+  /** Removes at most about `limit` documents of it, and the generation itself with the last; false while some are left. */
+  dropGeneration(projection: string, number: number, limit: number): boolean;
+  /** Takes or renews the lease; undefined when somebody else has it. Expired ones are free. */
+  lease(projection: string, owner: string, nowMs: number, lifeMs: number): Lease | undefined;
+  /** Frees the lease if it is this owner's, so that the next one need not wait. */
+  release(projection: string, owner: string): void;
+  leaseOf(projection: string): Lease | undefined;
+  /** Forgets all generations, parked events and checkpoints of a projection. */
+  reset(projection: string): void;
   park(event: ParkedEvent): void;
+  unpark(projection: string, position: Position): void;
   parked(projection: string): readonly ParkedEvent[];
   close(): void;
 }

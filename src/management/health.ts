@@ -39,7 +39,8 @@ export async function healthOf({ store, models, projector, now }: Sources): Prom
     details['store'] = part('fail', 'datastore', 'does not answer');
   }
   for (const { name, state, lag, reason, parked } of await statusOf(projector)) {
-    const status = state === 'live' && parked.length === 0 ? 'pass' : 'warn';
+    const isWell = state === 'live' || state === 'standby' || state === 'rebuilding';
+    const status = isWell && parked.length === 0 ? 'pass' : 'warn';
     const output = [
       state,
       ...(lag === undefined ? [] : [`${lag} events behind`]),

@@ -68,7 +68,7 @@ export function sqliteFault(error: unknown): SqliteFault | undefined {
 
 /** A prepared statement. Integers are numbers; one beyond 2^53 throws. */
 export type Statement = {
-  run(...values: SqlValue[]): { readonly changes: number };
+  run(...values: SqlValue[]): { readonly changes: number; readonly lastRowid: number };
   get(...values: SqlValue[]): Row | undefined;
   all(...values: SqlValue[]): Row[];
   iterate(...values: SqlValue[]): IterableIterator<Row>;
@@ -179,7 +179,10 @@ export class Database implements Disposable {
     const statement = this.#statements.get(sql) ?? this.#connection.prepare(sql);
     this.#statements.set(sql, statement);
     return {
-      run: (...values) => ({ changes: Number(statement.run(...(values as SQLInputValue[])).changes) }),
+      run: (...values) => {
+        const { changes, lastInsertRowid } = statement.run(...(values as SQLInputValue[]));
+        return { changes: Number(changes), lastRowid: Number(lastInsertRowid) };
+      },
       get: (...values) => statement.get(...(values as SQLInputValue[])) as Row | undefined,
       all: (...values) => statement.all(...(values as SQLInputValue[])) as Row[],
       iterate: (...values) => statement.iterate(...(values as SQLInputValue[])) as IterableIterator<Row>,
@@ -214,6 +217,11 @@ export class Database implements Disposable {
       if (this.#connection.isTransaction) this.#connection.exec('ROLLBACK TO part; RELEASE part');
       throw error;
     }
+  }
+
+  /** Lets prepared statements go: those of a table must not be used once it is dropped. */
+  forget(): void {
+    this.#statements.clear();
   }
 
   close(): void {

@@ -1,72 +1,94 @@
-/** The statements over documents and their labels, written so that a page of a list is an index seek. */
+/** The statements over the tables of one collection, written so that a page of a list is an index seek. */
 import type { DocumentQuery } from '../../../projections/read-model-store.ts';
 import type { SqlValue } from '../sqlite.ts';
 
 export type SqlQuery = { readonly sql: string; readonly values: readonly SqlValue[] };
 
+/** Quoted names of the two tables of a collection. */
+export type TableNames = { readonly documents: string; readonly labels: string };
+
+/** Names are written into statements, so they hold nothing but letters, digits and underscores. */
+export function tableNames(collection: string, generation: number): TableNames {
+  if (!/^[a-z][a-z0-9_]{0,60}$/.test(collection)) throw new Error(`"${collection}" is no name of a collection`);
+  return { documents: `"${collection}_g${generation}"`, labels: `"${collection}_g${generation}_labels"` };
+}
+
+/** Label rows point to documents by their number, so that they stay small: they are most of all rows. */
+export const createTables = ({ documents, labels }: TableNames): string => `
+  CREATE TABLE ${documents} (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, sort TEXT NOT NULL, labels TEXT NOT NULL, body TEXT NOT NULL) STRICT;
+  CREATE INDEX ${documents.replace(/"$/, '_by_sort"')} ON ${documents} (sort, id);
+  CREATE TABLE ${labels} (
+    label TEXT NOT NULL, sort TEXT NOT NULL, number INTEGER NOT NULL,
+    PRIMARY KEY (label, sort, number)) STRICT, WITHOUT ROWID;`;
+
 /**
- * Without labels the index on (collection, sort, id) is walked; with labels the rows of the first label, which are in the
- * same order, while the other labels are looked up by key. So name the rarest label first.
+ * Without labels the index on (sort, id) is walked; with labels the rows of the first label, which are in the same order,
+ * while the other labels are looked up by key. So name the rarest label first.
  */
-export function listQuery(collection: string, query: DocumentQuery): SqlQuery {
+export function listQuery(tables: TableNames, query: DocumentQuery): SqlQuery {
   const [first, ...others] = query.labels ?? [];
-  const source = first === undefined ? documentSource(collection) : labelSource(collection, first, others);
+  const source = first === undefined ? documentSource(tables) : labelSource(tables, first, others);
   const direction = query.descending ? 'DESC' : 'ASC';
   const bounds = [
     ...(query.after === undefined ? [] : [{ sql: 'k.sort > ?', value: query.after }]),
     ...(query.before === undefined ? [] : [{ sql: 'k.sort < ?', value: query.before }]),
   ];
+  const where = [...source.where, ...bounds.map(({ sql }) => sql)];
   return {
     sql: `SELECT ${source.columns} FROM ${source.from}
-      WHERE ${[...source.where, ...bounds.map(({ sql }) => sql)].join(' AND ')}
-      ORDER BY k.sort ${direction}, k.id ${direction} LIMIT ? OFFSET ?`,
+      ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''}
+      ORDER BY k.sort ${direction}, ${source.tie} ${direction} LIMIT ? OFFSET ?`,
     values: [...source.values, ...bounds.map(({ value }) => value), query.limit, query.offset ?? 0],
   };
 }
 
-export function countQuery(collection: string, labels: readonly string[] = []): SqlQuery {
+export function countQuery(tables: TableNames, labels: readonly string[] = []): SqlQuery {
   const [first, ...others] = labels;
-  if (first === undefined) {
-    return { sql: 'SELECT count(*) AS n FROM documents WHERE collection = ?', values: [collection] };
-  }
-  const { where, values } = labelKeys(collection, first, others);
-  return { sql: `SELECT count(*) AS n FROM labels k WHERE ${where.join(' AND ')}`, values };
+  if (first === undefined) return { sql: `SELECT count(*) AS n FROM ${tables.documents}`, values: [] };
+  const { where, values } = labelKeys(tables, first, others);
+  return { sql: `SELECT count(*) AS n FROM ${tables.labels} k WHERE ${where.join(' AND ')}`, values };
 }
 
 type Source = {
   readonly columns: string;
   readonly from: string;
   readonly where: readonly string[];
+  /** Orders documents of one place. */
+  readonly tie: string;
   readonly values: readonly SqlValue[];
 };
 
-const documentSource = (collection: string): Source => ({
+const documentSource = ({ documents }: TableNames): Source => ({
   columns: 'k.id, k.sort, k.labels, k.body',
-  from: 'documents k',
-  where: ['k.collection = ?'],
-  values: [collection],
+  from: `${documents} k`,
+  where: [],
+  tie: 'k.id',
+  values: [],
 });
 
 /** CROSS JOIN fixes the order: labels first, then one document per label row. */
-const labelSource = (collection: string, first: string, others: readonly string[]): Source => {
-  const { where, values } = labelKeys(collection, first, others);
-  const columns = 'd.id, d.sort, d.labels, d.body';
+const labelSource = (tables: TableNames, first: string, others: readonly string[]): Source => {
+  const { where, values } = labelKeys(tables, first, others);
   return {
-    columns,
-    from: 'labels k CROSS JOIN documents d ON d.collection = k.collection AND d.id = k.id',
+    columns: 'd.id, d.sort, d.labels, d.body',
+    from: `${tables.labels} k CROSS JOIN ${tables.documents} d ON d.number = k.number`,
     where,
+    tie: 'k.number',
     values,
   };
 };
 
 const labelKeys = (
-  collection: string,
+  { labels }: TableNames,
   first: string,
   others: readonly string[],
 ): { readonly where: readonly string[]; readonly values: readonly SqlValue[] } => ({
-  where: ['k.collection = ?', 'k.label = ?', ...others.map(() => hasLabel)],
-  values: [collection, first, ...others],
+  where: [
+    'k.label = ?',
+    ...others.map(
+      () => `EXISTS (SELECT 1 FROM ${labels} o WHERE o.label = ? AND o.sort = k.sort AND o.number = k.number)`,
+    ),
+  ],
+  values: [first, ...others],
 });
-
-const hasLabel = `EXISTS (SELECT 1 FROM labels o
-  WHERE o.collection = k.collection AND o.label = ? AND o.sort = k.sort AND o.id = k.id)`;

@@ -1,16 +1,22 @@
 /** Read models in a SQLite file (or in memory): documents with labels, and the checkpoint they stand at, in one transaction. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
+import type { Position } from '../../../domain/event-store.ts';
 import type {
   Checkpoint,
+  CommitOptions,
   Document,
-  DocumentChange,
   DocumentQuery,
   DocumentReader,
+  Fold,
+  Generation,
+  Lease,
   ParkedEvent,
   ReadModelStore,
 } from '../../../projections/read-model-store.ts';
-import { type Database, openDatabase, type Row, sqliteFault } from '../sqlite.ts';
-import { countQuery, listQuery, type SqlQuery } from './document-queries.ts';
+import { type Database, openDatabase, sqliteFault } from '../sqlite.ts';
+import { DocumentTables } from './document-tables.ts';
+import { FirstFill, fillTable, isTorn } from './first-fill.ts';
+import { Generations, generationTables } from './generations.ts';
 
 export type SetAside = { readonly path: string; readonly reason: string };
 
@@ -22,24 +28,17 @@ export type SqliteReadModelsOptions = {
 };
 
 /** Kept in `user_version`. A file of any other number is rebuilt from the log. */
-const format = 1;
+const format = 2;
 
-const tables = `
-  CREATE TABLE documents (
-    collection TEXT NOT NULL, id TEXT NOT NULL, sort TEXT NOT NULL, labels TEXT NOT NULL, body TEXT NOT NULL,
-    UNIQUE (collection, id)) STRICT;
-  CREATE INDEX documents_by_sort ON documents (collection, sort, id);
-  CREATE TABLE labels (
-    collection TEXT NOT NULL, label TEXT NOT NULL, sort TEXT NOT NULL, id TEXT NOT NULL,
-    PRIMARY KEY (collection, label, sort, id)) STRICT, WITHOUT ROWID;
-  CREATE TABLE checkpoints (
-    projection TEXT PRIMARY KEY, log_id TEXT NOT NULL, era INTEGER NOT NULL, version INTEGER NOT NULL,
-    position TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE parked (
-    projection TEXT NOT NULL, position TEXT NOT NULL, stream TEXT NOT NULL, reason TEXT NOT NULL,
-    PRIMARY KEY (projection, position)) STRICT, WITHOUT ROWID;
+const tables = `${generationTables}${fillTable}
   PRAGMA user_version = ${format};
 `;
+
+/** Pages kept in memory while a projection is folded: label rows go to many places at once. */
+const cacheKiB = 32 * 1024;
+
+/** Pages in the write-ahead log before it is worked off: the fewer times, the fewer pages are written twice. */
+const checkpointPages = 4_000;
 
 /** Read models are disposable: a file that is corrupt or of another format is set aside, and an empty one takes its place. */
 export function openSqliteReadModels(
@@ -64,6 +63,7 @@ function prepared(open: () => Database): Database {
   let database: Database | undefined;
   try {
     database = open();
+    database.exec(`PRAGMA cache_size = -${cacheKiB}; PRAGMA wal_autocheckpoint = ${checkpointPages}`);
     prepareTables(database);
     return database;
   } catch (error) {
@@ -78,9 +78,11 @@ function prepareTables(database: Database): void {
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
   if (isEmpty && version === 0) {
     database.transaction(() => database.exec(tables));
+    new FirstFill(database).begin();
     return;
   }
   if (version !== format) throw new Unusable(`its format is ${version}, this program uses ${format}`);
+  if (isTorn(database)) throw new Unusable('the machine went down while it was filled for the first time');
   const check = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
   if (check !== 'ok') throw new Unusable(String(check));
 }
@@ -95,97 +97,115 @@ function setAside(path: string): string {
   return aside;
 }
 
-type DocumentRow = {
-  readonly collection: string;
-  readonly id: string;
-  readonly sort: string;
-  readonly labels: string;
-  readonly body: string;
-};
+const rowsAtOnce = 100_000;
 
 export class SqliteReadModels implements ReadModelStore, Disposable {
   readonly #database: Database;
+  readonly #generations: Generations;
+  readonly #tables = new Map<number, DocumentTables>();
+  readonly #now: () => number;
+  readonly #firstFill: FirstFill;
 
-  constructor(database: Database) {
+  constructor(database: Database, now: () => number = Date.now) {
     this.#database = database;
+    this.#generations = new Generations(database);
+    this.#now = now;
+    this.#firstFill = new FirstFill(database);
   }
 
   get(collection: string, id: string): Document | undefined {
-    const row = this.#database
-      .prepare('SELECT id, sort, labels, body FROM documents WHERE collection = ? AND id = ?')
-      .get(collection, id);
-    return row && toDocument(row);
+    return this.#current(collection)?.get(collection, id);
   }
 
   list(collection: string, query: DocumentQuery): readonly Document[] {
-    return this.#all(listQuery(collection, query)).map(toDocument);
+    return this.#current(collection)?.list(collection, query) ?? [];
   }
 
   count(collection: string, labels?: readonly string[]): number {
-    return Number(this.#all(countQuery(collection, labels))[0]?.['n']);
+    return this.#current(collection)?.count(collection, labels) ?? 0;
   }
 
   checkpoint(projection: string): Checkpoint | undefined {
-    const row = this.#database
-      .prepare('SELECT log_id, era, version, position FROM checkpoints WHERE projection = ?')
-      .get(projection);
-    return (
-      row && {
-        logId: String(row['log_id']),
-        era: Number(row['era']),
-        version: Number(row['version']),
-        position: String(row['position']),
-      }
-    );
+    return this.#generations.current(projection)?.checkpoint;
   }
 
   commit(
     projection: string,
     from: Checkpoint | undefined,
     to: Checkpoint,
-    fold: (documents: DocumentReader, apply: (changes: readonly DocumentChange[]) => void) => void,
+    fold: Fold,
+    options: CommitOptions = {},
   ): boolean {
-    return this.#database.transaction(() => {
-      if (!sameCheckpoint(this.checkpoint(projection), from)) return false;
-      fold(this, (changes) => {
-        for (const change of changes) this.#apply(change);
-      });
-      this.#database
-        .prepare(
-          'INSERT OR REPLACE INTO checkpoints (projection, log_id, era, version, position) VALUES (?, ?, ?, ?, ?)',
-        )
-        .run(projection, to.logId, to.era, to.version, to.position);
+    const { lease, isWhole = false, becomesCurrent = false } = options;
+    const isMoved = this.#transaction(() => {
+      if (lease && !this.#generations.isHeld(projection, lease)) return false;
+      const current = this.#generations.current(projection);
+      const number = options.generation ?? current?.number ?? this.#generations.add(projection, this.#now());
+      const generation = this.#generations.one(projection, number);
+      if (!generation || !sameCheckpoint(generation.checkpoint, from)) return false;
+      const documents = this.#of(number);
+      fold(documents, (changes) => documents.apply(changes));
+      this.#generations.move(number, to, isWhole);
+      const isBehind =
+        current?.checkpoint && sameLog(current.checkpoint, to) && current.checkpoint.position > to.position;
+      if (becomesCurrent && generation.state === 'filling' && !isBehind) {
+        this.#generations.flip(projection, number, this.#now());
+      }
       return true;
     });
+    if (isMoved && isWhole) this.#firstFill.end();
+    return isMoved;
   }
 
-  reset(projection: string, collections: readonly string[]): void {
-    this.#database.transaction(() => {
-      this.#database.prepare('DELETE FROM checkpoints WHERE projection = ?').run(projection);
-      this.#database.prepare('DELETE FROM parked WHERE projection = ?').run(projection);
-      for (const collection of collections) {
-        this.#database.prepare('DELETE FROM documents WHERE collection = ?').run(collection);
-        this.#database.prepare('DELETE FROM labels WHERE collection = ?').run(collection);
-      }
-    });
+  generations(projection: string): readonly Generation[] {
+    return this.#generations.all(projection);
   }
 
-  park({ projection, stream, position, reason }: ParkedEvent): void {
-    this.#database
-      .prepare('INSERT OR REPLACE INTO parked (projection, position, stream, reason) VALUES (?, ?, ?, ?)')
-      .run(projection, position, stream, reason);
+  addGeneration(projection: string, nowMs: number): number {
+    return this.#transaction(() => this.#generations.add(projection, nowMs));
+  }
+
+  generation(_: string, number: number): DocumentReader {
+    return this.#of(number);
+  }
+
+  dropGeneration(projection: string, number: number, limit: number): boolean {
+    if (!this.#generations.one(projection, number)) return true;
+    if (!this.#of(number).drop(limit)) return false;
+    this.#tables.delete(number);
+    this.#transaction(() => this.#generations.remove(number));
+    return true;
+  }
+
+  lease(projection: string, owner: string, nowMs: number, lifeMs: number): Lease | undefined {
+    return this.#transaction(() => this.#generations.lease(projection, owner, nowMs, lifeMs));
+  }
+
+  release(projection: string, owner: string): void {
+    this.#generations.release(projection, owner);
+  }
+
+  leaseOf(projection: string): Lease | undefined {
+    return this.#generations.leaseOf(projection);
+  }
+
+  reset(projection: string): void {
+    for (const { number } of this.#generations.all(projection)) {
+      while (!this.dropGeneration(projection, number, rowsAtOnce));
+    }
+    this.#generations.unparkAll(projection);
+  }
+
+  park(event: ParkedEvent): void {
+    this.#generations.park(event);
+  }
+
+  unpark(projection: string, position: Position): void {
+    this.#generations.unpark(projection, position);
   }
 
   parked(projection: string): readonly ParkedEvent[] {
-    return this.#database
-      .prepare('SELECT position, stream, reason FROM parked WHERE projection = ? ORDER BY position')
-      .all(projection)
-      .map(({ position, stream, reason }) => ({
-        projection,
-        stream: String(stream),
-        position: String(position),
-        reason: String(reason),
-      }));
+    return this.#generations.parked(projection);
   }
 
   close(): void {
@@ -196,60 +216,24 @@ export class SqliteReadModels implements ReadModelStore, Disposable {
     this.close();
   }
 
-  #all({ sql, values }: SqlQuery): readonly Row[] {
-    return this.#database.prepare(sql).all(...values);
+  /** Looked up each time: another process may have made another generation current. */
+  #current(collection: string): DocumentTables | undefined {
+    const number = this.#generations.ofCollection(collection);
+    return number === undefined ? undefined : this.#of(number);
   }
 
-  #apply(change: DocumentChange): void {
-    if (change.op === 'remove') {
-      this.#remove(change.collection, change.id);
-      return;
-    }
-    this.#put(change.collection, change.document);
+  #of(number: number): DocumentTables {
+    const tables = this.#tables.get(number) ?? new DocumentTables(this.#database, number);
+    this.#tables.set(number, tables);
+    return tables;
   }
 
-  /** Most puts are of a new document or change the body alone: then no other row is touched. */
-  #put(collection: string, { id, sort, labels: given, body }: Document): void {
-    const labels = [...new Set(given)];
-    const row = { collection, id, sort, labels: JSON.stringify(labels), body: JSON.stringify(body) };
-    if (!this.#insert(row)) {
-      if (this.#replaceBody(row)) return;
-      this.#remove(collection, id);
-      this.#insert(row);
-    }
-    for (const label of labels) {
-      this.#database
-        .prepare('INSERT INTO labels (collection, label, sort, id) VALUES (?, ?, ?, ?)')
-        .run(collection, label, sort, id);
-    }
-  }
-
-  #insert({ collection, id, sort, labels, body }: DocumentRow): boolean {
-    const { changes } = this.#database
-      .prepare(
-        'INSERT INTO documents (collection, id, sort, labels, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-      )
-      .run(collection, id, sort, labels, body);
-    return changes > 0;
-  }
-
-  #replaceBody({ collection, id, sort, labels, body }: DocumentRow): boolean {
-    const { changes } = this.#database
-      .prepare('UPDATE documents SET body = ? WHERE collection = ? AND id = ? AND sort = ? AND labels = ?')
-      .run(body, collection, id, sort, labels);
-    return changes > 0;
-  }
-
-  /** The document knows its labels and its place, so each label row is found by its whole key. */
-  #remove(collection: string, id: string): void {
-    const old = this.#database
-      .prepare('DELETE FROM documents WHERE collection = ? AND id = ? RETURNING sort, labels')
-      .get(collection, id);
-    if (!old) return;
-    for (const label of labelsOf(old)) {
-      this.#database
-        .prepare('DELETE FROM labels WHERE collection = ? AND label = ? AND sort = ? AND id = ?')
-        .run(collection, label, old['sort'] ?? null, id);
+  #transaction<T>(work: () => T): T {
+    try {
+      return this.#database.transaction(work);
+    } catch (error) {
+      for (const tables of this.#tables.values()) tables.forget();
+      throw error;
     }
   }
 }
@@ -257,11 +241,4 @@ export class SqliteReadModels implements ReadModelStore, Disposable {
 const sameCheckpoint = (a: Checkpoint | undefined, b: Checkpoint | undefined): boolean =>
   a === b || (a?.logId === b?.logId && a?.era === b?.era && a?.version === b?.version && a?.position === b?.position);
 
-const labelsOf = (row: Row): readonly string[] => JSON.parse(String(row['labels'])) as readonly string[];
-
-const toDocument = (row: Row): Document => ({
-  id: String(row['id']),
-  sort: String(row['sort']),
-  labels: labelsOf(row),
-  body: JSON.parse(String(row['body'])),
-});
+const sameLog = (a: Checkpoint, b: Checkpoint): boolean => a.logId === b.logId && a.era === b.era;

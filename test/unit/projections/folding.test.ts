@@ -80,7 +80,7 @@ describe('folding', () => {
           const whole = await fold(store);
           const parts = await fold(inBatches(store, sizes));
           expect(parts.documents).to.deep.equal(whole.documents);
-          for (const { name, collections } of all) parts.models.reset(name, collections);
+          for (const { name } of all) parts.models.reset(name);
           expect((await fold(store, parts.models)).documents).to.deep.equal(whole.documents);
         },
       ),

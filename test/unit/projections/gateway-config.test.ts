@@ -80,7 +80,6 @@ describe('changesAfter', () => {
 
   it('answers what came after a place, in order', () => {
     expect(changes(models, 0).changes.map((change) => [change.op, change.position])).to.deep.equal([
-      ['upsert', position(1)],
       ['upsert', position(3)],
       ['remove', position(4)],
     ]);
@@ -97,11 +96,22 @@ describe('changesAfter', () => {
     expect(first.changes.length + second.changes.length).to.equal(600);
   });
 
-  it('keeps at most 10,000 changes and sends whoever is further behind to the snapshot', function () {
+  it('answers an object that changed often once, as it is now', () => {
+    const often = folded(gatewayConfig, apiCreated(), apiActivated(), apiActivated(), apiCreated({ id: 'b' }));
+    expect(changes(often, 0).changes.map((change) => change.position)).to.deep.equal([position(3), position(4)]);
+  });
+
+  it('forgets that an object was removed when it comes back', () => {
+    const back = folded(gatewayConfig, apiCreated(), apiDeleted(), apiCreated());
+    expect(changes(back, 1).changes.map(({ op }) => op)).to.deep.equal(['upsert']);
+    expect(back.count('gateway_removals')).to.equal(0);
+  });
+
+  it('keeps the marks of at most 10,000 removals and sends whoever is further behind to the snapshot', function () {
     this.timeout(30_000);
-    const events = Array.from({ length: 10_200 }, (_, index) => (index === 0 ? apiCreated() : apiActivated()));
+    const events = Array.from({ length: 10_200 }, (_, index) => apiDeleted(`api-${index}`));
     const long = folded(gatewayConfig, ...events);
-    const kept = long.count('gateway_changes');
+    const kept = long.count('gateway_removals');
     expect(kept).to.be.within(9_000, 10_000);
     expect(changesAfter(long, '')).to.deep.equal({ tooOld: true });
     expect(changesAfter(long, position(10_200 - kept - 1))).to.deep.equal({ tooOld: true });

@@ -17,12 +17,10 @@ function within(models: ReadModelStore, work: (pending: PendingChanges) => void)
   const from = models.checkpoint('test');
   const to = { logId: 'log', era: 0, version: 1, position: `${from?.position ?? ''}1` };
   models.commit('test', from, to, (documents, apply) => {
-    const pending = new PendingChanges(documents, (changes) => {
-      written.push(...changes);
-      apply(changes);
-    });
+    const pending = new PendingChanges(documents);
     work(pending);
-    pending.write();
+    written.push(...pending.take());
+    apply(written);
   });
   return written;
 }

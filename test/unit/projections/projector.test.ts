@@ -101,19 +101,27 @@ describe('the projector', () => {
     expect(counts(models)).to.deep.equal({ 'api-orders': 2 });
   });
 
-  it('folds more than one batch, larger events in smaller parts', async () => {
+  it('writes what it has folded more than once when there is much of it', async () => {
     const document = apiDocument({ info: { name: 'x'.repeat(20_000) } });
-    await appendEvents(
-      store,
-      apiCreated({ document }),
-      ...Array.from({ length: 700 }, () => apiReplaced({ document })),
-    );
+    const ids = Array.from({ length: 700 }, (_, index) => `api-${index}`);
+    await appendEvents(store, ...ids.map((id) => apiCreated({ id, document })));
+    let commits = 0;
+    const projector = start([counting()]);
+    projector.changed(() => commits++);
+    await projector.ready;
+    expect(Object.keys(counts(models))).to.have.length(100);
+    expect(models.count('counts')).to.equal(700);
+    expect(commits).to.be.greaterThan(2);
+  });
+
+  it('writes a document once that many events change while it catches up', async () => {
+    await appendEvents(store, apiCreated(), ...Array.from({ length: 700 }, () => apiActivated()));
     let commits = 0;
     const projector = start([counting()]);
     projector.changed(() => commits++);
     await projector.ready;
     expect(counts(models)).to.deep.equal({ 'api-orders': 701 });
-    expect(commits).to.be.greaterThan(10);
+    expect(commits).to.be.lessThan(4);
   });
 
   it('serves others while it catches up', async () => {
@@ -121,9 +129,9 @@ describe('the projector', () => {
     await appendEvents(
       store,
       apiCreated({ document }),
-      ...Array.from({ length: 300 }, () => apiReplaced({ document })),
+      ...Array.from({ length: 1_500 }, () => apiReplaced({ document })),
     );
-    const projector = start([counting()]);
+    const projector = start(all);
     let turns = 0;
     let isReady = false;
     const turn = (): void => {
@@ -254,16 +262,16 @@ describe('the projector', () => {
       let isFailing = true;
       const failing = new Proxy(models, {
         get: (target, name) => {
-          if (name !== 'commit') return Reflect.get(target, name).bind(target);
-          const commit: ReadModelStore['commit'] = (projection, from, to, fold) =>
-            target.commit(projection, from, to, (documents, apply) => {
-              const get: typeof documents.get = (collection, id) => {
-                if (isFailing) throw new Error('disk I/O error');
-                return documents.get(collection, id);
-              };
-              fold({ get, list: documents.list.bind(documents), count: documents.count.bind(documents) }, apply);
-            });
-          return commit;
+          if (name !== 'generation') return Reflect.get(target, name).bind(target);
+          const generation: ReadModelStore['generation'] = (projection, number) => {
+            const documents = target.generation(projection, number);
+            const get: typeof documents.get = (collection, id) => {
+              if (isFailing) throw new Error('disk I/O error');
+              return documents.get(collection, id);
+            };
+            return { get, list: documents.list.bind(documents), count: documents.count.bind(documents) };
+          };
+          return generation;
         },
       });
       const projector = start([counting()], store, failing);
@@ -297,8 +305,8 @@ describe('the projector', () => {
       await start([counting()]).ready;
       await running.pop()!.stop();
       await start([counting({ version: 2 })]).ready;
+      await eventually(() => models.checkpoint('counts')?.version === 2);
       expect(counts(models)).to.deep.equal({ 'api-orders': 1 });
-      expect(models.checkpoint('counts')?.version).to.equal(2);
     });
 
     it('for another log', async () => {

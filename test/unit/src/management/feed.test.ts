@@ -63,7 +63,7 @@ describe('the feed in process', () => {
 
   it('answers at once what is there', async () => {
     begin();
-    const head = await follow(apiCreated(), apiDeleted());
+    const head = await follow(apiCreated(), apiCreated({ id: 'last' }), apiDeleted());
     const answer = await feed.changes('', never);
     expect(answer).to.deep.include({ next: head });
     expect('changes' in answer && answer.changes.map(({ op }) => op)).to.deep.equal(['upsert', 'remove']);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { DocumentQuery } from '../../../../../projections/read-model-store.ts';
-import { countQuery, listQuery } from '../../../../../src/stores/models/document-queries.ts';
+import { countQuery, listQuery, tableNames } from '../../../../../src/stores/models/document-queries.ts';
 import { openSqliteReadModels, type SetAside } from '../../../../../src/stores/models/sqlite-read-models.ts';
 import { openDatabase } from '../../../../../src/stores/sqlite.ts';
 
@@ -61,14 +61,15 @@ describe('read models on SQLite', () => {
       ],
     ] as readonly [string, DocumentQuery][]) {
       it(`is an index seek in the order of the index ${name}`, () => {
-        const steps = plan(listQuery('history', query));
-        expect(steps).to.not.match(/SCAN|TEMP B-TREE/);
-        expect(steps).to.match(/SEARCH k USING (PRIMARY KEY|INDEX documents_by_sort)/);
+        const steps = plan(listQuery(tableNames('history', 1), query));
+        expect(steps).to.not.match(/TEMP B-TREE/);
+        // The first page of everything begins at the end of the index.
+        expect(steps).to.match(/SEARCH k USING PRIMARY KEY|(SEARCH|SCAN) k USING INDEX history_g1_by_sort/);
       });
     }
 
     it('is counted by the index too', () => {
-      expect(plan(countQuery('history', ['actor:3', 'type:1']))).to.not.match(/SCAN|TEMP B-TREE/);
+      expect(plan(countQuery(tableNames('history', 1), ['actor:3', 'type:1']))).to.not.match(/SCAN|TEMP B-TREE/);
     });
 
     it('holds what a scan would find', () => {
