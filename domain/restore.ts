@@ -1,7 +1,7 @@
 /** Restore: from what each object is and what it was to the events between, and who holds which route afterwards. Pure. */
 import { type ApiEvent, type ApiState, api } from './api/api.ts';
 import type { CertificateEvent, CertificateFacts } from './certificate.ts';
-import { routeTaken } from './errors.ts';
+import { routeTaken, type Warning } from './errors.ts';
 import { never, type Secret } from './event.ts';
 import type { ApiId, CertId, OrgId } from './ids.ts';
 import { type ReservationEvent, type ReservationState, reservation } from './reservation.ts';
@@ -16,21 +16,30 @@ type RestoreOptions = { readonly keepNew: boolean; readonly reason: string };
 const unchanged = { change: 'none', events: [] } as const;
 const kept = { change: 'kept', events: [] } as const;
 
-/** The whole of one API brought back, its activity included; `toRevision` is the one it had. */
+type ApiTarget = {
+  readonly orgId: OrgId;
+  readonly apiId: ApiId;
+  /** The revision that it had. */
+  readonly toRevision: string;
+  /** What today's check remarks on the document of then. */
+  readonly warnings: readonly Warning[];
+};
+
+/** The whole of one API brought back, its activity included. */
 export function restoreApi(
-  target: { readonly orgId: OrgId; readonly apiId: ApiId; readonly toRevision: string },
+  target: ApiTarget,
   now: ApiState,
   then: ApiState,
   { keepNew, reason }: RestoreOptions,
 ): Restored<ApiEvent> {
-  const { orgId, apiId, toRevision } = target;
+  const { orgId, apiId, toRevision, warnings } = target;
   if (!then.exists) {
     if (!now.exists) return unchanged;
     if (keepNew) return kept;
     return { change: 'deleted', events: api.decide({ type: 'DeleteApi', orgId, apiId, kind: now.kind }, now) };
   }
   const { kind, document } = then;
-  const settled = { orgId, apiId, kind, document, warnings: [], prunedOperations: [] };
+  const settled = { orgId, apiId, kind, document, warnings, prunedOperations: [] };
   if (!now.exists) return { change: 'created', events: api.decide({ type: 'CreateApi', ...settled }, now) };
   if (now.kind !== kind) {
     // An API never changes its kind: what stands under the id now is another one.

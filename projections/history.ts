@@ -134,7 +134,7 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'ApiDefinitionDeleted':
       return { ...before, docSha256: event.docSha256, active: false };
     case 'CertificateImported':
-      return { name: event.name ?? (before.name || event.parsed.subjectCn) };
+      return { name: (event.name ?? before.name) || event.parsed.subjectCn };
     case 'CertificateKeyAttached':
     case 'CertificateDeleted':
     case 'CertificateKeyShredded':

@@ -80,7 +80,7 @@ async function nextFromBody(
 /** Problems of an answer, and warnings of an answer and its event. */
 const maxRemarks = 100;
 
-function bounded(warnings: readonly Warning[]): readonly Warning[] {
+export function bounded(warnings: readonly Warning[]): readonly Warning[] {
   const left = warnings.length - maxRemarks;
   if (left <= 0) return warnings;
   return [...warnings.slice(0, maxRemarks), { pointer: '', code: 'more_warnings', text: `${left} further warnings` }];

@@ -1,13 +1,13 @@
 /** What a restore would do: per object the events between now and then, who takes which route, and what stands in the way. */
 import type { ApiState } from '../../domain/api/api.ts';
-import type { ApiDocument } from '../../domain/api/definition.ts';
-import { type Problem, Refusal } from '../../domain/errors.ts';
+import { type Problem, Refusal, type Warning } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
 import { type CertId, type OrgId, toApiId } from '../../domain/ids.ts';
 import { needsKey, type Restored, restoreApi, restoreCertificate } from '../../domain/restore.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
+import { bounded } from './api-next.ts';
 import { type ConfigKind, certificateAtRevision, certificateDocument, configAt, type Named } from './config-objects.ts';
 import { withDerivedFields } from './derived-fields.ts';
 import type { PlannedWrite } from './handle-command.ts';
@@ -110,10 +110,10 @@ async function apiItem(
   const now = foreign ? nowhere : loaded.state;
   const then = past ? (await loadApi(deps.store, apiId, BigInt(past.revision))).state : nowhere;
   const toRevision = String(past?.revision ?? '');
-  const { change, events } = restoreApi({ orgId, apiId, toRevision }, now, then, { keepNew, reason });
+  const { problems, warnings } = then.exists ? await judged(deps, orgId, any.id, then) : unjudged;
+  const { change, events } = restoreApi({ orgId, apiId, toRevision, warnings }, now, then, { keepNew, reason });
   if (change === 'none') return undefined;
   const before = now.exists ? now : undefined;
-  const isRestored = then.exists && change !== 'kept';
   return {
     ...{ kind: 'api', id: apiId, name: (past ?? any).name, change },
     ...(past ? { toRevision } : {}),
@@ -121,7 +121,7 @@ async function apiItem(
     ...(before ? { before: before.document } : {}),
     ...(then.exists ? { after: then.document } : {}),
     api: { now, past: then },
-    problems: foreign ? [foreignProblem] : isRestored ? await problemsOf(deps, orgId, any.id, then) : [],
+    problems: foreign ? [foreignProblem] : problems,
     warnings: [],
   };
 }
@@ -132,20 +132,25 @@ const foreignProblem: Problem = {
   message: 'the id belongs to another organisation now',
 };
 
+type Judged = { readonly problems: readonly Problem[]; readonly warnings: readonly Warning[] };
+
+const unjudged: Judged = { problems: [], warnings: [] };
+
 /** The rules of today for a document of the past: OpenAPI, schema, rules, and whether a gateway could run it. */
-async function problemsOf(
+async function judged(
   { check, validate }: RestoreDeps,
   orgId: OrgId,
   id: string,
-  { document, kind }: { readonly document: ApiDocument; readonly kind: Extract<ApiState, { exists: true }>['kind'] },
-): Promise<readonly Problem[]> {
+  { document, kind }: Extract<ApiState, { exists: true }>,
+): Promise<Judged> {
   try {
     await validate(document);
   } catch (error) {
-    if (error instanceof Refusal) return error.problems;
+    if (error instanceof Refusal) return { problems: error.problems, warnings: [] };
     throw error;
   }
-  return check({ apiId: toApiId(id), orgId, kind, document }).problems;
+  const { problems, warnings } = check({ apiId: toApiId(id), orgId, kind, document });
+  return { problems, warnings: bounded(warnings) };
 }
 
 async function certificateItem(

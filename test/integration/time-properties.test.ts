@@ -1,8 +1,10 @@
 /** Laws of time travel over the management API, for random commands: a read of a past position shows what was live there. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { JsonObject } from '../../domain/event.ts';
 import { shortPosition } from '../../domain/event-store.ts';
-import { startTestManagement } from '../support/management-server.ts';
+import { decodeEvent } from '../../domain/events.ts';
+import { startTestManagement, type TestManagement } from '../support/management-server.ts';
 import {
   atPosition,
   type Certificates,
@@ -41,4 +43,66 @@ describe('time travel', function () {
       }),
       { numRuns: 12 },
     ));
+
+  /** What a restore brings back: everything but where and when it was written. */
+  const restored = (config: JsonObject, holes: ReadonlySet<unknown>) =>
+    (config['objects'] as readonly JsonObject[]).map(({ kind, id, name, apiKind, document }) => {
+      const { secret, ...rest } = document as JsonObject;
+      // A key that was attached again is the same under another name.
+      return { kind, id, name, apiKind, rest, hasSecret: holes.has(id) ? 'gone' : secret !== undefined };
+    });
+  const rows = ({ body }: Seen) =>
+    ((body as JsonObject)['apis'] as readonly JsonObject[]).map(
+      ({ id, name, kind, listenPath, domain, active, internal, warnings }) => [
+        ...[id, name, kind, listenPath, domain, active, internal, warnings],
+      ],
+    );
+
+  it('restores to any r the state that reads with at=r show, and nothing the second time', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(randomCommand, { minLength: 1, maxLength: 12 }),
+        fc.nat(99),
+        async (commands, percent) => {
+          await using management = await startTestManagement();
+          for (const command of commands) await runCommand(management, command, certificates);
+          const head = Number(shortPosition(await management.store.head()));
+          const at = String(Math.floor((head * percent) / 100));
+          const then = (await management.call('GET', `/api/config?at=${at}`)).json;
+          const catalogue = rows(await see(management, `/api/apis?sort=name&at=${at}`));
+          const restore = () =>
+            management.call(
+              'POST',
+              '/api/config/restore',
+              { at, allowHoles: true },
+              { 'content-type': 'application/json' },
+            );
+          const answer = await restore();
+          expect(answer.status, answer.text).to.equal(200);
+          const holes = new Set((answer.json['holes'] as readonly JsonObject[]).map(({ id }) => id));
+          const now = (await management.call('GET', '/api/config')).json;
+          expect(restored(now, holes)).to.deep.equal(restored(then, holes));
+          expect(rows(await see(management, '/api/apis?sort=name'))).to.deep.equal(catalogue);
+          const after = await management.store.head();
+          expect((await restore()).headers.get('x-svc-unchanged')).to.equal('true');
+          expect(await management.store.head()).to.equal(after);
+          await claimsFitTheCatalogue(management);
+        },
+      ),
+      { numRuns: 25 },
+    ));
+
+  /** Every live API holds its route, and no route that nobody has is held. */
+  async function claimsFitTheCatalogue(management: TestManagement): Promise<void> {
+    const held = new Map<string, string>();
+    const { events } = await management.store.readAll({ after: '', limit: 1_000, filter: { categories: ['uniq'] } });
+    for (const { event } of events.map((stored) => decodeEvent(stored))) {
+      if (event.type === 'NameReserved') held.set(event.value.trim(), event.owner);
+      if (event.type === 'NameReleased') held.delete(event.value.trim());
+    }
+    const { apis } = (await management.call('GET', '/api/apis')).json;
+    expect(held).to.deep.equal(
+      new Map((apis as readonly JsonObject[]).map(({ id, listenPath }) => [String(listenPath), String(id)])),
+    );
+  }
 });
