@@ -1,4 +1,5 @@
 /** The management role: stores, projections, first start and the management server, wired together. */
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { EventStore } from '../../domain/event-store.ts';
 import { apiCatalog } from '../../projections/api-catalog.ts';
@@ -9,14 +10,17 @@ import { startProjector } from '../../projections/projector.ts';
 import type { Settings } from '../config/settings.ts';
 import { createFeed } from '../management/feed.ts';
 import { createManagement } from '../management/server.ts';
+import { anchorCopyTo } from '../stores/integrity/anchor-copy.ts';
+import { startAnchorer } from '../stores/integrity/anchorer.ts';
+import { exportAudit } from '../stores/integrity/export-audit.ts';
 import { openSqliteReadModels, type SqliteReadModels } from '../stores/models/sqlite-read-models.ts';
 import { openLog } from '../stores/open.ts';
-import { masterKeyFile } from '../stores/secrets/master-key.ts';
-import { openKeyRing } from '../stores/secrets/sqlite-keyring.ts';
+import { openSigningKey } from '../stores/secrets/signing-key.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
 import { addressText } from './addresses.ts';
 import { holdDataFolder } from './data-folder.ts';
 import { type AdminToken, ensureAdminToken, ensureOrganisation } from './first-start.ts';
+import { openRingOf } from './key-ring.ts';
 
 export type ManagementRole = {
   readonly adminToken: AdminToken;
@@ -36,13 +40,20 @@ export async function startManagementRole(
   const { dataDirectory: directory, management } = settings;
   const held = holdDataFolder(directory);
   stack.defer(() => held.release());
-  const { store, keyRing, models } = await openStores(settings, log, stack);
+  const { store, cells, keyRing, models } = await openStores(settings, log, stack);
   const now = (): Date => new Date();
   const orgId = await ensureOrganisation(store, now);
   const adminToken = ensureAdminToken(directory, management.bootstrapToken);
   const projections = [apiCatalog, certificateList, historyProjection, gatewayConfig];
   const projector = startProjector({ store, models, projections, log });
   stack.defer(() => projector.stop());
+  const signer = await openSigningKey({ cells, keyRing });
+  const anchorer = startAnchorer({
+    ...{ store, cells, signer, orgId, log },
+    owner: randomUUID(),
+    ...(management.anchorCopy === undefined ? {} : { copy: anchorCopyTo(management.anchorCopy) }),
+  });
+  stack.defer(() => anchorer.stop());
   const closing = new AbortController();
   const feed = createFeed({ models, projector, signal: closing.signal });
   stack.defer(() => closing.abort());
@@ -57,6 +68,7 @@ export async function startManagementRole(
       rateLimit: management.rateLimit,
     },
     bootstrapToken: adminToken.token,
+    exportAudit: (range) => exportAudit(store, signer, range),
     feedReports: () => feed.reports(),
   });
   const listen = async (): Promise<string> => {
@@ -73,11 +85,7 @@ async function openStores(settings: Settings, log: ProcessLog, stack: AsyncDispo
   const opened = await openLog(storeSettings.url, { maxEventBytes: storeSettings.maxEventBytes, warn });
   stack.defer(() => opened.close());
   const { store, cells } = opened;
-  const keyRing = await openKeyRing({
-    path: join(directory, 'keyring.db'),
-    masters: masterKeyFile(storeSettings.secrets.masterKeyFile),
-    warn,
-  });
+  const keyRing = await openRingOf(settings, warn);
   stack.defer(() => keyRing.close());
   const models = openSqliteReadModels(join(directory, 'readmodels.db'), {
     warn,

@@ -36,7 +36,11 @@ export function toSettings(tree: Tree, dataDirectory: string): Settings {
     store: {
       url: all.text('store.url'),
       maxEventBytes: all.bytes('store.max_event_bytes'),
-      secrets: { masterKeyFile: all.text('store.secrets.master_key_file') },
+      personalDataMonths: all.count('store.personal_data_months'),
+      secrets: {
+        masterKeyFile: all.text('store.secrets.master_key_file'),
+        masterKeys: all.texts('store.secrets.master_keys'),
+      },
     },
     management: management(all.below('management')),
     gateway: gateway(all.below('gateway')),
@@ -54,6 +58,7 @@ export function toSettings(tree: Tree, dataDirectory: string): Settings {
 const management = (read: Reader): Settings['management'] => ({
   listen: read.listen('listen'),
   bootstrapToken: read.maybe('bootstrap_token'),
+  anchorCopy: read.maybe('anchor_copy'),
   bodyLimitBytes: read.bytes('body_limit'),
   pageSize: read.count('page_size'),
   rateLimit: { rate: read.count('rate_limit.rate'), burst: read.count('rate_limit.burst') },

@@ -117,11 +117,24 @@ const store = group('The event store: the log of every change.', {
     'sqlite:$data/events.db',
   ),
   max_event_bytes: size('4MiB', 65_536, 'Largest document that is stored; a larger one is refused with 413.'),
+  personal_data_months: count(
+    13,
+    1,
+    120,
+    "Full months for which callers' addresses in the history can be read; then their key is dropped.",
+  ),
   secrets: group('How secrets in events are sealed.', {
     master_key_file: text(
-      'File with the key that wraps the key ring; made with mode 0600 at the first start.',
+      'File with the master keys that wrap the key ring, one a line, the newest first; made with mode 0600 at the first start.',
       '$data/master.key',
     ),
+    master_keys: {
+      type: 'array',
+      items: { type: 'string', minLength: 1, writeOnly: true },
+      description:
+        'The master keys themselves, the newest first, in the place of the file: 43 characters of base64url each, from the environment or by reference.',
+      writeOnly: true,
+    },
   }),
 });
 
@@ -130,6 +143,9 @@ const management = group('The management API.', {
   bootstrap_token: secret(
     'First admin token. Without it one is generated at the first start and kept in `admin-token` in the data folder (mode 0600).',
     32,
+  ),
+  anchor_copy: text(
+    'Folder (which exists) or http(s) address (PUT) for copies of the audit anchors: a place where they cannot be changed.',
   ),
   body_limit: size('4MiB', 1024, 'Largest body of a definition; never above `store.max_event_bytes`.'),
   page_size: count(10, 1, 500, 'Entries on one page of the certificate list.'),

@@ -30,11 +30,15 @@ export type Settings = {
   readonly store: {
     readonly url: string;
     readonly maxEventBytes: number;
-    readonly secrets: { readonly masterKeyFile: string };
+    readonly personalDataMonths: number;
+    /** Without master keys the file has them. */
+    readonly secrets: { readonly masterKeyFile: string; readonly masterKeys: readonly string[] };
   };
   readonly management: {
     readonly listen: ListenAddress;
     readonly bootstrapToken: string | undefined;
+    /** Folder or http(s) address for copies of the anchors. */
+    readonly anchorCopy: string | undefined;
     readonly bodyLimitBytes: number;
     readonly pageSize: number;
     readonly rateLimit: { readonly rate: number; readonly burst: number };

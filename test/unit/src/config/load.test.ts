@@ -33,7 +33,8 @@ describe('loadSettings', () => {
     expect(settings.store).to.deep.equal({
       url: 'sqlite:/srv/svc/events.db',
       maxEventBytes: 4_194_304,
-      secrets: { masterKeyFile: '/srv/svc/master.key' },
+      personalDataMonths: 13,
+      secrets: { masterKeyFile: '/srv/svc/master.key', masterKeys: [] },
     });
     expect(settings.management).to.deep.equal({
       listen: { host: '127.0.0.1', port: 3000 },
