@@ -45,6 +45,9 @@ export const noFaults = (): Faults => ({
   liveEvents: 500,
 });
 
+/** Long enough for bytes to pass from one socket of this process to another. */
+const deliveryMs = 20;
+
 /** A call as the faults see it. */
 export type Call = { readonly metadata: Metadata; getPeer(): string };
 
@@ -92,6 +95,12 @@ export class FaultyGate {
       this.#faults.lostAnswers -= 1;
       this.break(call);
     }
+  }
+
+  /** Breaks the connection of a read in its middle, once the reader had time to take what was written. */
+  async breakAfterDelivery(call: Call): Promise<void> {
+    await wait(deliveryMs);
+    this.break(call);
   }
 
   /** Breaks the connection on which the call came. */

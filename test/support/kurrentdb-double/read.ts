@@ -97,7 +97,7 @@ async function send(
   options: { readonly isStructuredId: boolean; readonly isGlobal: boolean },
 ): Promise<void> {
   for (const [index, record] of records.entries()) {
-    if (index === gate.faults.breakReadsAfter) return gate.break(call);
+    if (index === gate.faults.breakReadsAfter) return gate.breakAfterDelivery(call);
     if (isOver(call)) return;
     if (!call.write(eventMessage(record, options))) await drained(call);
   }

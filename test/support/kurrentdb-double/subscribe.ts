@@ -94,7 +94,8 @@ async function deliver(follower: Follower, backlog: readonly LogRecord[], before
     if (isOver(call)) return progress;
     progress = { ...progress, place: placeOf(follower)(record), scanned: progress.scanned + 1 };
     if (matches(record)) {
-      if (progress.sent === gate.faults.breakReadsAfter) gate.break(call);
+      if (progress.sent === gate.faults.breakReadsAfter) await breakOff(follower);
+      if (isOver(call)) return progress;
       progress = { ...progress, sent: progress.sent + 1 };
       await sendEvent(follower, record);
     }
@@ -103,6 +104,12 @@ async function deliver(follower: Follower, backlog: readonly LogRecord[], before
     }
   }
   return progress;
+}
+
+/** Nothing more is sent to a reader whose connection is cut. */
+async function breakOff({ call, gate }: Follower): Promise<void> {
+  await gate.breakAfterDelivery(call);
+  await drained(call);
 }
 
 async function sendEvent({ call, gate, options, stream }: Follower, record: LogRecord): Promise<void> {
