@@ -233,6 +233,11 @@ describe('subscriptions to the KurrentDB double', () => {
     });
   }
 
+  it('refuses a filter that is no regular expression', async () => {
+    const followed = follow(given.client.subscribeToAll({ filter: streamNameFilter({ regex: '(' }) }));
+    expect(await followed.until(2)).to.deep.equal(['confirmed', 'error unknown']);
+  });
+
   it('tells in checkpoints how far it looked, also when nothing matches', async () => {
     const checkpoints: bigint[] = [];
     const checkpointReached = async (_: unknown, { commit }: Position) => void checkpoints.push(commit);

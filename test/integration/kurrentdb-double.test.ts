@@ -123,15 +123,19 @@ describe('appends to the KurrentDB double', () => {
         expect(await named(given.client.readStream(stream))).to.deep.equal(['A@0']);
       });
 
-      it('refuses more than a server of its level takes', async () => {
-        given.double.setLevel('23.10');
-        const large = bytes('A', 1024 * 1024 + 1);
-        const error = await given.client
-          .appendToStream(`orders-${randomUUID()}`, large, { streamState: 'no_stream', ...path.options })
-          .catch((thrown) => thrown);
-        given.double.setLevel('26.1');
-        expect(error).to.include({ type: 'maximum-append-size-exceeded', maxAppendSize: 1024 * 1024 });
-      });
+      for (const { level, maxBytes } of [
+        { level: '23.10', maxBytes: 1024 * 1024 },
+        { level: '26.1', maxBytes: 16 * 1024 * 1024 },
+      ] as const) {
+        it(`refuses an event of more than ${maxBytes} bytes at level ${level}`, async () => {
+          given.double.setLevel(level);
+          const error = await given.client
+            .appendToStream('large-1', bytes('A', maxBytes + 1), { streamState: 'any', ...path.options })
+            .catch((thrown) => thrown);
+          given.double.setLevel('26.1');
+          expect(error).to.include({ type: 'maximum-append-size-exceeded', maxAppendSize: maxBytes });
+        });
+      }
     });
   }
 

@@ -5,7 +5,7 @@ import streams from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/
 import { appendTooLarge, streamDeleted } from './errors.ts';
 import type { Expected } from './expectation.ts';
 import type { FaultyGate } from './faults.ts';
-import { isTooLarge, type Limits } from './levels.ts';
+import { brokenLimit, type Limits } from './levels.ts';
 import type { Committed, Conflict, DoubleLog, LogWrite, Outcome, ProposedEvent } from './log.ts';
 import { at, proposedEvent, streamNameOf } from './messages.ts';
 
@@ -26,7 +26,8 @@ export const append =
     call.on('end', () => {
       void gate.admit(call, 'write', (refusal) => {
         if (refusal) return answer(refusal);
-        if (isTooLarge(events, limits())) return answer(appendTooLarge(limits().appendBytes));
+        const maxBytes = brokenLimit(events, limits());
+        if (maxBytes !== undefined) return answer(appendTooLarge(maxBytes));
         const write = {
           stream: streamNameOf(options[0]?.getStreamIdentifier()),
           expected: expectedOf(options[0]),

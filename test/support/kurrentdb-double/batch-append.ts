@@ -8,7 +8,7 @@ import any from 'google-protobuf/google/protobuf/any_pb.js';
 import empty from 'google-protobuf/google/protobuf/empty_pb.js';
 import type { Expected } from './expectation.ts';
 import type { FaultyGate } from './faults.ts';
-import { isTooLarge, type Limits } from './levels.ts';
+import { brokenLimit, type Limits } from './levels.ts';
 import type { Committed, DoubleLog, ProposedEvent, Refusal } from './log.ts';
 import { at, idOf, proposedEvent, streamNameOf } from './messages.ts';
 
@@ -56,9 +56,10 @@ function appendBatch({ log, gate, limits, call, request, batch }: Job): void {
   const response = new streams.BatchAppendResp();
   response.setCorrelationId(request.getCorrelationId());
   response.setStreamIdentifier(batch.options.getStreamIdentifier());
-  if (isTooLarge(batch.events, limits)) {
+  const maxBytes = brokenLimit(batch.events, limits);
+  if (maxBytes !== undefined) {
     const details = new shared.MaximumAppendSizeExceeded();
-    details.setMaxappendsize(limits.appendBytes);
+    details.setMaxappendsize(maxBytes);
     response.setError(statusOf(codes.Code.INVALID_ARGUMENT, 'MaximumAppendSizeExceeded', details));
     call.write(response);
     return;

@@ -35,9 +35,11 @@ export const isSupported = (level: Level, method: string): boolean =>
 
 export const sizeOf = (event: ProposedEvent): number => event.data.length + event.customMetadata.length;
 
-export const isTooLarge = (events: readonly ProposedEvent[], { appendBytes, eventBytes }: Limits): boolean =>
-  events.some((event) => sizeOf(event) > eventBytes) ||
-  events.reduce((sum, event) => sum + sizeOf(event), 0) > appendBytes;
+/** The limit that an append breaks, if it breaks one. */
+export function brokenLimit(events: readonly ProposedEvent[], { appendBytes, eventBytes }: Limits): number | undefined {
+  if (events.some((event) => sizeOf(event) > eventBytes)) return eventBytes;
+  return events.reduce((sum, event) => sum + sizeOf(event), 0) > appendBytes ? appendBytes : undefined;
+}
 
 export const getSupportedMethods =
   (level: () => Level, isHidden: () => boolean): handleUnaryCall<shared.Empty, features.SupportedMethods> =>

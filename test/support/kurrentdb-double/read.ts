@@ -25,8 +25,11 @@ export const read =
       if (options.getFilter()?.getCheckpointintervalmultiplier() === 0 && options.hasSubscription()) {
         return fail(call, invalidArgument('the checkpoint interval must be greater than 0'));
       }
-      if (options.hasSubscription()) return void subscribe(log, gate, call, options, tellsPlaces);
-      void readPage(log, gate, call, options);
+      const reading = options.hasSubscription()
+        ? subscribe(log, gate, call, options, tellsPlaces)
+        : readPage(log, gate, call, options);
+      // A filter that is no regular expression, for one.
+      reading.catch((error: Error) => fail(call, invalidArgument(error.message)));
     });
   };
 

@@ -21,4 +21,11 @@ export function visible(records: readonly LogRecord[], metadata: StreamMetadata,
   return records.filter((record) => Number(record.revision) >= lowest && record.createdMs >= oldestMs);
 }
 
-export const parseMetadata = (data: Uint8Array): StreamMetadata => JSON.parse(Buffer.from(data).toString('utf8'));
+/** What is no metadata hides nothing. */
+export function parseMetadata(data: Uint8Array): StreamMetadata {
+  try {
+    return JSON.parse(Buffer.from(data).toString('utf8'));
+  } catch {
+    return {};
+  }
+}

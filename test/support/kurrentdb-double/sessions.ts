@@ -71,7 +71,7 @@ function eventOf(record: streams.AppendRecord): ProposedEvent {
     type: record.getSchema()?.getName() ?? '',
     contentType: isJson ? 'application/json' : 'application/octet-stream',
     data: record.getData_asU8(),
-    customMetadata: Buffer.from(JSON.stringify(properties)),
+    customMetadata: Buffer.from(Object.keys(properties).length > 0 ? JSON.stringify(properties) : ''),
   };
 }
 
