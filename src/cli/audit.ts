@@ -1,5 +1,6 @@
-/** `svc audit`: who changed what, when and why. */
+/** `svc audit`: who changed what, when and why, and the proof of it. */
 import type { Command } from 'commander';
+import { type ExportFlags, exportTrail, type VerifyFlags, verifyTrail } from './audit-trail.ts';
 import { type ConnectionFlags, connect, withConnection } from './connection.ts';
 import { UsageError } from './failure.ts';
 import { readMoment } from './moment.ts';
@@ -29,7 +30,10 @@ type AuditFlags = ConnectionFlags &
   };
 
 export function audit(command: Command, terminal: Terminal): void {
-  command.addHelpText('before', 'Example:\n  svc audit list --aggregate api-demo --from 2h\n');
+  command.addHelpText(
+    'before',
+    'Example:\n  svc audit list --aggregate api-demo --from 2h\n  svc audit export -o audit.ndjson && svc audit verify audit.ndjson\n',
+  );
   withConnection(withOutput(command.command('list')))
     .description('changes, newest first')
     .option('--actor <id>', 'only changes by this token')
@@ -39,6 +43,18 @@ export function audit(command: Command, terminal: Terminal): void {
     .option('--to <time>', 'not after')
     .option('--limit <n>', 'at most so many', '50')
     .action((flags: AuditFlags) => list(terminal, flags));
+  withConnection(command.command('export'))
+    .description('every event with its hashes, as a file that proves itself')
+    .option('-o, --output <file>', 'write to this file (else to the standard output)')
+    .option('--after <time>', 'only what came after: RFC 3339, a position, or a span back such as 2h')
+    .option('--to <time>', 'not after')
+    .action((flags: ExportFlags) => exportTrail(terminal, flags));
+  withOutput(command.command('verify <file>'))
+    .description('check an export without a server: chains, anchors, signatures')
+    .option('--key-id <id>', 'only this key may have signed (SHA-256 of the public key)')
+    .option('--public-key <file>', 'only this key may have signed (PEM)')
+    .option('--anchors <dir>', 'copies of anchors that must be in the export')
+    .action((file: string, flags: VerifyFlags) => verifyTrail(terminal, file, flags));
 }
 
 async function list(terminal: Terminal, flags: AuditFlags): Promise<void> {

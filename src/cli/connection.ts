@@ -33,6 +33,7 @@ export function connect(terminal: Terminal, flags: ConnectionFlags, answerTimeou
   return {
     get: (path, query) => named(client.get(path, query)),
     send: (method, path, request) => named(client.send(method, path, request)),
+    download: (path, query) => named(client.download(path, query)),
   };
 }
 

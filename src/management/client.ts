@@ -45,6 +45,8 @@ type SendOptions = {
 export type Client = {
   get(path: string, query?: ClientQuery): Promise<ClientAnswer>;
   send(method: string, path: string, options?: SendOptions): Promise<ClientAnswer>;
+  /** The body of a read as it comes, for answers that do not fit into memory. */
+  download(path: string, query?: ClientQuery): Promise<AsyncIterable<Uint8Array>>;
 };
 
 export type ClientOptions = {
@@ -57,7 +59,7 @@ export type ClientOptions = {
 
 /** Throws `ClientError` for every status from 400 on and `UnreachableError` when no answer comes. */
 export function createClient({ url, token, fetch: send = fetch }: ClientOptions): Client {
-  const call = async (method: string, path: string, options: SendOptions = {}): Promise<ClientAnswer> => {
+  const ask = async (method: string, path: string, options: SendOptions): Promise<Response> => {
     const { body, type } = encode(options.body);
     const headers = {
       authorization: `Bearer ${token}`,
@@ -67,19 +69,44 @@ export function createClient({ url, token, fetch: send = fetch }: ClientOptions)
       ...options.headers,
     };
     const address = addressOf(url, path, options.query);
-    let response: Response;
-    let text: string;
-    try {
-      response = await send(address, { method, headers, ...(body === undefined ? {} : { body }) });
-      text = await response.text();
-    } catch (cause) {
-      throw new UnreachableError(url, { cause });
-    }
-    const answer = { status: response.status, headers: response.headers, body: decode(response.headers, text) };
-    if (response.status >= 400) throw toError(answer);
+    return reached(url, () => send(address, { method, headers, ...(body === undefined ? {} : { body }) }));
+  };
+  const read = async (response: Response): Promise<ClientAnswer> => {
+    const { status, headers } = response;
+    const answer = { status, headers, body: decode(headers, await reached(url, () => response.text())) };
+    if (status >= 400) throw toError(answer);
     return answer;
   };
-  return { get: (path, query = {}) => call('GET', path, { query }), send: call };
+  const call = async (method: string, path: string, options: SendOptions = {}): Promise<ClientAnswer> =>
+    read(await ask(method, path, options));
+  const download = async (path: string, query: ClientQuery = {}): Promise<AsyncIterable<Uint8Array>> => {
+    const response = await ask('GET', path, { query });
+    if (response.status >= 400) await read(response);
+    return pieces(url, response.body);
+  };
+  return { get: (path, query = {}) => call('GET', path, { query }), send: call, download };
+}
+
+async function reached<T>(url: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new UnreachableError(url, { cause });
+  }
+}
+
+async function* pieces(url: string, body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader();
+  if (!reader) return;
+  try {
+    for (;;) {
+      const { value, done } = await reached(url, () => reader.read());
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
 }
 
 function addressOf(url: string, path: string, query: ClientQuery = {}): string {

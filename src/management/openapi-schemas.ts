@@ -122,6 +122,22 @@ export const schemas: JsonObject = {
     hash: text,
   }),
   AuditList: listOf('events', 'AuditEntry'),
+  Anchor: closed({
+    revision: count,
+    position: text,
+    at: text,
+    logId: text,
+    era: count,
+    from: text,
+    to: text,
+    count,
+    merkleRoot: text,
+    prevAnchorHash: text,
+    keyId: text,
+    publicKey: text,
+    signature: text,
+  }),
+  AnchorList: closed({ anchors: { type: 'array', items: { $ref: '#/components/schemas/Anchor' } } }),
   Certificate: closed(
     {
       id: text,

@@ -1,6 +1,6 @@
 /** A row of the route table: what a route takes, answers and does; the API's own document is made from the same rows. */
 import type { Json, JsonObject } from '../../domain/event.ts';
-import type { EventStore } from '../../domain/event-store.ts';
+import type { EventStore, Position } from '../../domain/event-store.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import type { ApiCommands } from './api-commands.ts';
@@ -13,6 +13,9 @@ import type { ErrorForm, Reply } from './responses.ts';
 import type { RestoreCommand } from './restore-commands.ts';
 import type { Scope } from './scopes.ts';
 
+/** Lines of the audit export, with their line ends. `from` is exclusive, `to` inclusive. */
+export type ExportAudit = (range: { readonly from?: Position; readonly to?: Position }) => AsyncIterable<string>;
+
 /** What handlers work with. */
 export type Services = {
   readonly store: EventStore;
@@ -21,6 +24,7 @@ export type Services = {
   readonly commands: Commands;
   readonly apiCommands: ApiCommands;
   readonly restoreCommand: RestoreCommand;
+  readonly exportAudit: ExportAudit;
   /** What gateways reported last. */
   readonly feedReports: () => readonly ReceivedReport[];
   /** Entries on one page of the certificate list. */

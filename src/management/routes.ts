@@ -1,6 +1,7 @@
 /** The table of all routes; where two fit, the first one counts. */
 import type { Route } from './route.ts';
 import { auditRoutes } from './routes/audit.ts';
+import { auditTrailRoutes } from './routes/audit-trail.ts';
 import { catalogueRoutes } from './routes/catalogue.ts';
 import { certificateRoutes } from './routes/certificates.ts';
 import { configRoutes } from './routes/config.ts';
@@ -16,6 +17,7 @@ export const routes: readonly Route[] = [
   ...certificateRoutes,
   ...configRoutes,
   ...auditRoutes,
+  ...auditTrailRoutes,
   ...gatewayRoutes,
   ...metaRoutes,
 ];

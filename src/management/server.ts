@@ -16,7 +16,7 @@ import { createCommands, type Seal } from './handle-command.ts';
 import type { HeldSecrets } from './held-secrets.ts';
 import { createDocument } from './openapi.ts';
 import { createRestoreCommand } from './restore-commands.ts';
-import type { Services } from './route.ts';
+import type { ExportAudit, Services } from './route.ts';
 import { routes } from './routes.ts';
 import { createValidateOpenApi } from './validate.ts';
 
@@ -44,6 +44,7 @@ export type ManagementOptions = {
   readonly orgId: OrgId;
   /** Tokens beside the first one. */
   readonly credentials?: readonly Credential[];
+  readonly exportAudit: ExportAudit;
   readonly feedReports: () => readonly ReceivedReport[];
   readonly log: Log;
   readonly now?: () => Date;
@@ -86,7 +87,17 @@ export function createManagement(options: ManagementOptions): Management {
 function createServices(
   options: Omit<ManagementOptions, 'bootstrapToken' | 'orgId' | 'credentials' | 'log'>,
 ): Services {
-  const { store, models, projector, seal, secrets, settings, feedReports, now = () => new Date() } = options;
+  const {
+    store,
+    models,
+    projector,
+    seal,
+    secrets,
+    settings,
+    exportAudit,
+    feedReports,
+    now = () => new Date(),
+  } = options;
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
   const checks = { check: createCheckApi(), validate: createValidateOpenApi() };
   return {
@@ -101,6 +112,7 @@ function createServices(
     }),
     apiCommands: createApiCommands({ store, ...checks }),
     restoreCommand: createRestoreCommand({ store, models, projector, secrets, feedReports, now, ...checks }),
+    exportAudit,
     feedReports,
     pageSize: settings.pageSize,
     now,

@@ -164,11 +164,24 @@ export const families: readonly Family[] = [
   { folder: 'pump/sinks', table: 'pump/sinks.ts', shared: [] },
   { folder: 'src/management/routes', table: 'src/management/routes.ts', shared: [] },
   { folder: 'src/management/reactors', shared: [] },
-  { folder: 'src/stores', shared: ['sqlite.ts', 'file-systems.ts', 'process-lock.ts', 'opened-log.ts'], pickers: ['open.ts'] },
+  {
+    folder: 'src/stores',
+    shared: ['sqlite.ts', 'file-systems.ts', 'process-lock.ts', 'opened-log.ts'],
+    pickers: ['open.ts'],
+  },
   {
     folder: 'src/cli',
     table: 'src/main.ts',
-    shared: ['connection.ts', 'failure.ts', 'moment.ts', 'output.ts', 'pages.ts', 'settings-flags.ts', 'terminal.ts'],
+    shared: [
+      'audit-trail.ts',
+      'connection.ts',
+      'failure.ts',
+      'moment.ts',
+      'output.ts',
+      'pages.ts',
+      'settings-flags.ts',
+      'terminal.ts',
+    ],
   },
 ];
 

@@ -8,10 +8,14 @@ import { certificateList } from '../../projections/certificate-list.ts';
 import { historyProjection } from '../../projections/history.ts';
 import { startProjector } from '../../projections/projector.ts';
 import { createManagement, type ManagementOptions } from '../../src/management/server.ts';
+import { memoryCells } from '../../src/stores/events/memory-cells.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
+import { chainedEventStore } from '../../src/stores/integrity/chained-event-store.ts';
+import { exportAudit } from '../../src/stores/integrity/export-audit.ts';
 import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
 import type { KeyRing } from '../../src/stores/secrets/keyring.ts';
 import { masterKeyFile } from '../../src/stores/secrets/master-key.ts';
+import { openSigningKey } from '../../src/stores/secrets/signing-key.ts';
 import { openKeyRing } from '../../src/stores/secrets/sqlite-keyring.ts';
 import { keptLog } from './given.ts';
 import { temporaryFolder } from './temporary.ts';
@@ -60,10 +64,12 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     projections: [apiCatalog, certificateList, historyProjection],
     log,
   });
+  const chained = chainedEventStore(wrap(store));
+  const signer = await openSigningKey({ cells: memoryCells(), keyRing });
   const token = `svct_bootstrap_${randomBytes(32).toString('base64url')}`;
   const management = createManagement({
     ...rest,
-    store: wrap(store),
+    store: chained,
     models,
     projector,
     seal: (clear, place, kid) => keyRing.seal(clear, place, kid),
@@ -77,6 +83,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     },
     bootstrapToken: token,
     orgId,
+    exportAudit: (range) => exportAudit(chained, signer, range),
     feedReports,
     log,
   });
@@ -128,6 +135,6 @@ async function send(
     body === undefined ? {} : { body: (isRaw ? body : JSON.stringify(body)) as NonNullable<RequestInit['body']> };
   const response = await fetch(url, { method, headers: { ...type, ...headers }, ...sent });
   const text = await response.text();
-  const isJson = /json|\.oas/.test(response.headers.get('content-type') ?? '');
+  const isJson = /[/+]json|\.oas/.test(response.headers.get('content-type') ?? '');
   return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text || '{}') : {} };
 }

@@ -39,6 +39,7 @@ describe('loadSettings', () => {
     expect(settings.management).to.deep.equal({
       listen: { host: '127.0.0.1', port: 3000 },
       bootstrapToken: undefined,
+      anchorCopy: undefined,
       bodyLimitBytes: 4_194_304,
       pageSize: 10,
       rateLimit: { rate: 1000, burst: 2000 },

@@ -1,0 +1,50 @@
+/** The key with which the management plane signs anchors, exports and snapshots: one for all nodes, sealed, beside the log. */
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { CellConflict, type SharedCells } from '../../../domain/shared-cells.ts';
+import type { KeyRing } from './keyring.ts';
+import type { SealedSecret } from './seal.ts';
+
+export type SigningKey = {
+  /** SHA-256 hex of the public key's SPKI DER. */
+  readonly keyId: string;
+  /** SPKI PEM. */
+  readonly publicKey: string;
+  /** Ed25519, base64url. */
+  sign(bytes: Uint8Array): string;
+};
+
+const cell = 'signing-key';
+const place = { stream: 'cell-signing-key', type: 'SigningKey', path: 'privateKey' };
+
+/** Opens the key, and makes it at the first start. Of several nodes that make one at once, all get the one that won. */
+export async function openSigningKey({
+  cells,
+  keyRing,
+}: {
+  readonly cells: SharedCells;
+  readonly keyRing: Pick<KeyRing, 'seal' | 'open'>;
+}): Promise<SigningKey> {
+  const found = await cells.read(cell);
+  if (found) return toSigningKey(await keyRing.open(JSON.parse(found.value) as SealedSecret, place));
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const sealed = await keyRing.seal(pem, place);
+  try {
+    await cells.write(cell, JSON.stringify(sealed), 'none');
+  } catch (error) {
+    if (error instanceof CellConflict) return openSigningKey({ cells, keyRing });
+    throw error;
+  }
+  return toSigningKey(pem);
+}
+
+function toSigningKey(pem: string): SigningKey {
+  const privateKey: KeyObject = createPrivateKey(pem);
+  const publicKey = createPublicKey(privateKey);
+  const der = publicKey.export({ type: 'spki', format: 'der' });
+  return {
+    keyId: createHash('sha256').update(der).digest('hex'),
+    publicKey: String(publicKey.export({ type: 'spki', format: 'pem' })),
+    sign: (bytes) => sign(null, bytes, privateKey).toString('base64url'),
+  };
+}
