@@ -22,7 +22,7 @@ export type DoubleOptions = {
   readonly port?: number;
   /** Doubles that share a log are nodes of one cluster. */
   readonly log?: DoubleLog;
-  /** Stamps events and measures `$maxAge`; the clock of the machine when absent. */
+  /** Stamps events and measures `$maxAge`; the clock of the machine when absent. A log that is given has its own. */
   readonly clock?: Clock;
 };
 
@@ -38,32 +38,32 @@ export type KurrentDouble = {
   setMembers(members: readonly Member[]): void;
   /** Breaks every connection; new ones are accepted. */
   breakConnections(): void;
-  /** Breaks every connection and refuses new ones. */
+  /** Breaks every connection and refuses new ones; nothing of the double keeps the process alive any more. */
   stop(): Promise<void>;
   /** Stops when it runs, forgets what a server forgets, and accepts connections on the same port. */
   restart(): Promise<void>;
-  /** Stops for good. */
   [Symbol.asyncDispose](): Promise<void>;
 };
 
 type State = { level: Level; members: readonly Member[] };
+type Running = { readonly server: Server; readonly line: Line };
 
 export async function startKurrentDouble(options: DoubleOptions = {}): Promise<KurrentDouble> {
   const log = options.log ?? new DoubleLog(options.clock ?? machineClock);
   const faults = noFaults();
   const state: State = { level: options.level ?? '26.1', members: [] };
-  const server = new Server({
-    'grpc.max_receive_message_length': -1,
-    'grpc.max_send_message_length': -1,
-    interceptors: [earlyHeaders],
-  });
-  const line = new Line(await listening(server));
-  await line.open(options.port ?? 0);
-  state.members = [{ port: line.port, state: 'leader' }];
-  addServices(server, log, new FaultyGate(faults, line, () => state.members), state);
+  let running: Running | undefined = await run(log, faults, state, options.port ?? 0);
+  const { port } = running.line;
+  state.members = [{ port, state: 'leader' }];
+  const stop = async (): Promise<void> => {
+    const stopping = running;
+    running = undefined;
+    await stopping?.line.close();
+    stopping?.server.forceShutdown();
+  };
   return {
-    url: `kurrentdb://127.0.0.1:${line.port}?tls=false`,
-    port: line.port,
+    url: `kurrentdb://127.0.0.1:${port}?tls=false`,
+    port,
     log,
     faults,
     setLevel: (level) => {
@@ -72,18 +72,30 @@ export async function startKurrentDouble(options: DoubleOptions = {}): Promise<K
     setMembers: (members) => {
       state.members = members;
     },
-    breakConnections: () => line.breakAll(),
-    stop: () => line.close(),
+    breakConnections: () => running?.line.breakAll(),
+    stop,
     restart: async () => {
-      await line.close();
+      await stop();
       log.forgetIds();
-      await line.open();
+      running = await run(log, faults, state, port);
     },
-    [Symbol.asyncDispose]: async () => {
-      await line.close();
-      server.forceShutdown();
-    },
+    [Symbol.asyncDispose]: stop,
   };
+}
+
+async function run(log: DoubleLog, faults: Faults, state: State, port: number): Promise<Running> {
+  const server = new Server({
+    'grpc.max_receive_message_length': -1,
+    'grpc.max_send_message_length': -1,
+    interceptors: [earlyHeaders],
+  });
+  const line = new Line(await listening(server));
+  addServices(server, log, new FaultyGate(faults, line, () => state.members), state);
+  await line.open(port).catch((error: unknown) => {
+    server.forceShutdown();
+    throw error;
+  });
+  return { server, line };
 }
 
 const machineClock: Clock = {

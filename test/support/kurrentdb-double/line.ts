@@ -1,4 +1,4 @@
-/** The connections to the double: a listener on one port that passes bytes on and can be cut, closed and opened again. */
+/** The connections to the double: a listener on one port that passes bytes on, and that can be cut and closed. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export class Line {
@@ -16,8 +16,8 @@ export class Line {
     return this.#port;
   }
 
-  /** Listens on the port given, on any when it is 0; after `close` on the same one again. */
-  async open(port = this.#port): Promise<void> {
+  /** Listens on the port given, on any when it is 0. */
+  async open(port: number): Promise<void> {
     const server = createServer((socket) => this.#pass(socket));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject).listen(port, '127.0.0.1', resolve);

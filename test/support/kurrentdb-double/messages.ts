@@ -63,9 +63,7 @@ export function timestamp(ms: number): timestamps.Timestamp {
   return message;
 }
 
-export type EventOptions = { readonly isStructuredId: boolean; readonly isGlobal: boolean };
-
-export function eventMessage(record: LogRecord, { isStructuredId, isGlobal }: EventOptions): streams.ReadResp {
+export function eventMessage(record: LogRecord, isStructuredId: boolean): streams.ReadResp {
   const recorded = at(new streams.ReadResp.ReadEvent.RecordedEvent(), record.position);
   recorded.setId(uuidOf(record.id, isStructuredId));
   recorded.setStreamIdentifier(streamIdentifier(record.stream));
@@ -78,8 +76,7 @@ export function eventMessage(record: LogRecord, { isStructuredId, isGlobal }: Ev
   metadata.set('created', (BigInt(Math.trunc(record.createdMs)) * ticksPerMs).toString());
   const event = new streams.ReadResp.ReadEvent();
   event.setEvent(recorded);
-  if (isGlobal) event.setCommitPosition(record.position.toString());
-  else event.setNoPosition(new shared.Empty());
+  event.setCommitPosition(record.position.toString());
   const response = new streams.ReadResp();
   response.setEvent(event);
   return response;

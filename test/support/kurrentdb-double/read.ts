@@ -47,10 +47,8 @@ async function readPage(log: DoubleLog, gate: FaultyGate, call: ReadCall, option
   const placeOf = (record: LogRecord): bigint => (stream ? record.revision : record.position);
   const matches = filterOf(options.getFilter());
   const wanted = chosen(records, placeOf, from, isBack, !stream).filter(matches);
-  await send(gate, call, wanted.slice(0, Number(options.getCount())), {
-    isStructuredId: options.getUuidOption()?.hasStructured() ?? false,
-    isGlobal: !stream,
-  });
+  const isStructuredId = options.getUuidOption()?.hasStructured() ?? false;
+  await send(gate, call, wanted.slice(0, Number(options.getCount())), isStructuredId);
   const last = records.at(-1);
   // Readers that say so are told where the stream ends, which is not where their page ends.
   if (stream && last && (options.getControlOption()?.getCompatibility() ?? 0) >= 1) call.write(lastPosition(last));
@@ -97,12 +95,12 @@ async function send(
   gate: FaultyGate,
   call: ReadCall,
   records: readonly LogRecord[],
-  options: { readonly isStructuredId: boolean; readonly isGlobal: boolean },
+  isStructuredId: boolean,
 ): Promise<void> {
   for (const [index, record] of records.entries()) {
     if (index === gate.faults.breakReadsAfter) return gate.breakAfterDelivery(call);
     if (isOver(call)) return;
-    if (!call.write(eventMessage(record, options))) await drained(call);
+    if (!call.write(eventMessage(record, isStructuredId))) await drained(call);
   }
 }
 

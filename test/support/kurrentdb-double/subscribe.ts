@@ -112,9 +112,9 @@ async function breakOff({ call, gate }: Follower): Promise<void> {
   await drained(call);
 }
 
-async function sendEvent({ call, gate, options, stream }: Follower, record: LogRecord): Promise<void> {
+async function sendEvent({ call, gate, options }: Follower, record: LogRecord): Promise<void> {
   const isStructuredId = options.getUuidOption()?.hasStructured() ?? false;
-  const message = eventMessage(record, { isStructuredId, isGlobal: stream === undefined });
+  const message = eventMessage(record, isStructuredId);
   if (gate.faults.duplicates) call.write(message);
   if (!call.write(message)) await drained(call);
 }
