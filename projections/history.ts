@@ -25,6 +25,9 @@ type Entry = {
   readonly comment: string;
   readonly requestId: string;
   readonly commandId: string;
+  /** The caller's address as the log holds it: sealed. */
+  readonly ip?: string;
+  readonly userAgentHash: string;
   readonly summary: readonly string[];
   readonly hash: string;
   readonly state: AggregateState;
@@ -58,7 +61,7 @@ const within = (orgId: string, label: string): string => `org:${orgId}/${label}`
 
 export const historyProjection: Projection = {
   name: 'history',
-  version: 2,
+  version: 3,
   collections: [history, aggregates],
   filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit'] },
   onPoison: 'park-by-stream',
@@ -109,6 +112,8 @@ function entryOf(
     comment: meta['comment'] ?? '',
     requestId: meta['requestId'] ?? '',
     commandId: meta['commandId'] ?? '',
+    ...(meta['ip'] === undefined ? {} : { ip: meta['ip'] }),
+    userAgentHash: meta['userAgentHash'] ?? '',
     summary,
     hash: meta['hash'] ?? '',
     state,
@@ -261,7 +266,7 @@ export type AuditQuery = Paging & {
 };
 
 /** An element of `GET /api/audit`. `hash` is empty while the log has no hash chain. */
-type AuditEntry = Omit<Entry, 'state' | 'position' | 'type'> & {
+export type AuditEntry = Omit<Entry, 'state' | 'position' | 'type'> & {
   readonly position: string;
   readonly type: string;
 };

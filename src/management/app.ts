@@ -10,6 +10,7 @@ import type { Authenticate } from './authenticate.ts';
 import { checkContentType, readBytes } from './bodies.ts';
 import type { Call } from './call.ts';
 import { queryInvalid, Rejection, toRejection } from './errors.ts';
+import { plainAddress } from './personal-data.ts';
 import { type ErrorForm, errorReply, type Reply } from './responses.ts';
 import type { Route, Services } from './route.ts';
 import { hasScope, type Scope } from './scopes.ts';
@@ -99,6 +100,7 @@ async function serve(options: AppOptions, route: Route, context: Context): Promi
     caller,
     requestId: context.state['requestId'] as string,
     traceparent: readTraceparent(context.get('traceparent')),
+    address: plainAddress(context.req.socket.remoteAddress),
   };
   if (route.form === 'problem') refuseUnknownParameters(route, call);
   return route.handle(call, services);

@@ -4,6 +4,7 @@ import type { Caller } from './authenticate.ts';
 import { sha256Hex } from './derived-fields.ts';
 import { queryInvalid, Rejection } from './errors.ts';
 import type { CommandContext } from './handle-command.ts';
+import { userAgentHash } from './personal-data.ts';
 
 export type Call = {
   readonly method: string;
@@ -19,13 +20,16 @@ export type Call = {
   readonly caller: Caller;
   readonly requestId: string;
   readonly traceparent?: string | undefined;
+  /** Of the other end of the connection. */
+  readonly address?: string | undefined;
 };
 
 const maxCommentBytes = 4 * 1024;
 
 /** Throws when the idempotency key or the comment does not read. */
 export function commandContext(call: Call, comment = commentOf(call)): CommandContext {
-  const { method, path, query, body, caller, requestId, traceparent } = call;
+  const { method, path, query, body, caller, requestId, traceparent, address } = call;
+  const userAgent = call.header('user-agent');
   const idempotencyKey = idempotencyKeyOf(call);
   const { orgId, actor } = caller;
   return {
@@ -33,6 +37,8 @@ export function commandContext(call: Call, comment = commentOf(call)): CommandCo
     actor,
     requestId,
     ...(traceparent === undefined ? {} : { traceparent }),
+    ...(address === undefined ? {} : { address }),
+    ...(userAgent === undefined ? {} : { userAgentHash: userAgentHash(userAgent) }),
     ...(comment === undefined ? {} : { comment }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     requestHash: sha256Hex(`${method}\n${path}\n${query}\n${sha256Hex(body)}`),

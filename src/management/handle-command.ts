@@ -17,6 +17,7 @@ import type { OrgId } from '../../domain/ids.ts';
 import { sealedFields } from '../../domain/sealed-fields.ts';
 import { Rejection } from './errors.ts';
 import { createKeyedMutex } from './keyed-mutex.ts';
+import type { PersonalData } from './personal-data.ts';
 import type { Reply } from './responses.ts';
 
 /** Seals one secret for its place; what is sealed can be opened at that place only. */
@@ -33,6 +34,9 @@ export type CommandContext = {
   readonly actor: Actor;
   readonly requestId: string;
   readonly traceparent?: string;
+  /** Of the caller; sealed before it is stored. */
+  readonly address?: string;
+  readonly userAgentHash?: string;
   /** The change message. */
   readonly comment?: string;
   readonly idempotencyKey?: string;
@@ -73,6 +77,7 @@ export type Commands = {
 export type CommandsOptions = {
   readonly store: EventStore;
   readonly seal: Seal;
+  readonly personal: Pick<PersonalData, 'seal'>;
   readonly now: () => Date;
   /** Waits, bounded, until reads show the position. */
   readonly settled: (position: Position) => Promise<unknown>;
@@ -197,17 +202,21 @@ async function append(
 
 /** Event ids follow from the command id and the place of the event in the append. */
 async function encodeWrites(
-  { seal, now }: CommandsOptions,
+  { seal, personal, now }: CommandsOptions,
   context: CommandContext,
   command: Command,
   commandId: string,
   writes: readonly PlannedWrite[],
 ): Promise<readonly Write[]> {
-  const meta = metadataOf(context, command.type, commandId, now());
+  const { orgId, address } = context;
+  const at = now();
+  const meta = metadataOf(context, command.type, commandId, at);
   let index = 0;
   const encode = async (stream: string, event: DomainEvent): Promise<NewEvent> => {
     const id = v5(String(index++), commandId);
-    return encodeEvent(await sealed(event, stream, seal), id, meta);
+    const about = { orgId, at, stream, type: event.type };
+    const ip = address === undefined ? {} : { ip: await personal.seal(address, about) };
+    return encodeEvent(await sealed(event, stream, seal), id, { ...meta, ...ip });
   };
   return Promise.all(
     writes.map(async ({ stream, expected, events }) => ({
@@ -218,16 +227,16 @@ async function encodeWrites(
   );
 }
 
-/** Event-store design 8.3. Ids only, never names, addresses or secrets. */
+/** Event-store design 8.3. Ids only, never names or secrets; the address is sealed for each event. */
 function metadataOf(context: CommandContext, commandType: string, commandId: string, at: Date): EventMetadata {
-  const { orgId, actor, requestId, requestHash, traceparent, comment, idempotencyKey } = context;
+  const { orgId, actor, requestId, requestHash, traceparent, comment, idempotencyKey, userAgentHash } = context;
   return {
     v: '1',
     at: at.toISOString(),
     orgId,
     actorType: actor.type,
     actorId: actor.id,
-    authMethod: 'token',
+    ...(actor.type === 'token' ? { authMethod: 'token' } : {}),
     requestId,
     correlationId: requestId,
     causationId: commandId,
@@ -236,6 +245,7 @@ function metadataOf(context: CommandContext, commandType: string, commandId: str
     requestHash,
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(traceparent === undefined ? {} : { traceparent }),
+    ...(userAgentHash === undefined ? {} : { userAgentHash }),
     ...(comment === undefined ? {} : { comment }),
   };
 }

@@ -9,6 +9,7 @@ import type { Call } from './call.ts';
 import type { ErrorCode } from './errors.ts';
 import type { ReceivedReport } from './feed.ts';
 import type { Commands } from './handle-command.ts';
+import type { PersonalData } from './personal-data.ts';
 import type { ErrorForm, Reply } from './responses.ts';
 import type { RestoreCommand } from './restore-commands.ts';
 import type { Scope } from './scopes.ts';
@@ -21,6 +22,8 @@ export type Services = {
   readonly store: EventStore;
   readonly models: ReadModelStore;
   readonly projector: Pick<Projector, 'waitFor' | 'status'>;
+  /** Opens what is personal in the history, for those who may read it. */
+  readonly personal: Pick<PersonalData, 'open'>;
   readonly commands: Commands;
   readonly apiCommands: ApiCommands;
   readonly restoreCommand: RestoreCommand;

@@ -15,6 +15,7 @@ import type { ReceivedReport } from './feed.ts';
 import { createCommands, type Seal } from './handle-command.ts';
 import type { HeldSecrets } from './held-secrets.ts';
 import { createDocument } from './openapi.ts';
+import { createPersonalData, type NamedKeys } from './personal-data.ts';
 import { createRestoreCommand } from './restore-commands.ts';
 import type { ExportAudit, Services } from './route.ts';
 import { routes } from './routes.ts';
@@ -37,7 +38,7 @@ export type ManagementOptions = {
   readonly projector: Pick<Projector, 'waitFor' | 'status'>;
   readonly seal: Seal;
   /** Opens what the log holds, so that it can be brought back. */
-  readonly secrets: HeldSecrets;
+  readonly secrets: HeldSecrets & NamedKeys;
   readonly settings: ManagementSettings;
   /** The first admin token; it may do everything in the organisation. */
   readonly bootstrapToken: string;
@@ -99,14 +100,17 @@ function createServices(
     now = () => new Date(),
   } = options;
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
+  const personal = createPersonalData(seal, secrets, secrets);
   const checks = { check: createCheckApi(), validate: createValidateOpenApi() };
   return {
     store,
     models,
     projector,
+    personal,
     commands: createCommands({
       store,
       seal,
+      personal,
       now,
       settled: (position) => projector.waitFor(written, position, settleMs),
     }),

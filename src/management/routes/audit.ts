@@ -1,5 +1,5 @@
 /** The audit: every change of state, newest first, with who, when and why. */
-import { listAudit } from '../../../projections/history.ts';
+import { type AuditEntry, listAudit } from '../../../projections/history.ts';
 import { type Call, cursorParameter, numberParameter, textParameters } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { pageReply } from '../paging.ts';
@@ -22,7 +22,17 @@ async function list(call: Call, services: Services): Promise<Reply> {
   if (end === '') return { status: 200, body: { events: [], next: null } };
   const range = end === undefined ? asked : { ...asked, to: end };
   const query = { ...filters, ...range, ...(after === undefined ? {} : { after }), limit };
-  return pageReply(call, listAudit(models, call.caller.orgId, query));
+  const { events, next } = listAudit(models, call.caller.orgId, query);
+  const shown = { events: await Promise.all(events.map((entry) => readable(entry, services))), next };
+  return pageReply(call, shown);
+}
+
+/** With the caller's address in the place of the sealed text; without it once its key is gone. */
+async function readable({ ip: sealed, ...entry }: AuditEntry, { personal }: Services) {
+  const { aggregate, type } = entry;
+  const stream = `${aggregate.kind}-${aggregate.id}`;
+  const ip = sealed === undefined ? undefined : await personal.open(sealed, { stream, type });
+  return ip === undefined ? entry : { ...entry, ip };
 }
 
 const { queryParameter } = parameter;

@@ -97,7 +97,7 @@ describe('listAudit', () => {
         { actorId: 'ann', requestId: 'r-1' },
       ],
       certificateImported('a.example', { hasKey: true }),
-      [apiDeactivated(), { actorId: 'ann' }],
+      [apiDeactivated(), { actorId: 'ann', ip: 'sealed text', userAgentHash: 'f00d' }],
       certificateDeleted('a.example'),
       certificateImported('a.example', { name: 'front' }),
       keyAttached('a.example'),
@@ -120,6 +120,8 @@ describe('listAudit', () => {
       comment: '',
       requestId: '',
       commandId: '',
+      ip: 'sealed text',
+      userAgentHash: 'f00d',
       summary: ['switched off'],
       hash: '',
     });

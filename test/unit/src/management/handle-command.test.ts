@@ -35,6 +35,7 @@ const runnerOn = (store: EventStore, settled: (position: string) => Promise<unkn
     store,
     seal: (clear, { path }) =>
       Promise.resolve({ kid: path, alg: 'A256GCM', iv: '', ct: `sealed ${clear.length}`, tag: '' }),
+    personal: { seal: async (address, { stream, type }) => `sealed ${address.length} ${stream} ${type}` },
     now: () => new Date(0),
     settled,
   });
@@ -142,12 +143,15 @@ describe('a command', () => {
         reply: { status: 200 },
       }),
     };
-    await runnerOn(store).run({ ...context, comment: 'why', traceparent: 'trace' }, command);
+    const caller = { address: '192.0.2.7', userAgentHash: 'f00d' };
+    await runnerOn(store).run({ ...context, ...caller, comment: 'why', traceparent: 'trace' }, command);
     const [stored] = await store.readStream(`cert-${certId}`, { limit: 1 });
     expect(Buffer.from(stored!.data).toString()).not.to.contain('my key');
     expect(decodeEvent(stored!).event).to.have.nested.property('secret.ct', 'sealed 6');
     expect(stored!.meta).to.include({ v: '1', at: '1970-01-01T00:00:00.000Z', orgId: 'org', actorId: 'someone' });
     expect(stored!.meta).to.include({ commandType: 'AttachKey', comment: 'why', traceparent: 'trace' });
+    const ip = `sealed 9 cert-${certId} CertificateKeyAttached`;
+    expect(stored!.meta).to.include({ ip, userAgentHash: 'f00d', authMethod: 'token' });
   });
 });
 

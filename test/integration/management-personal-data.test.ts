@@ -1,0 +1,81 @@
+/** The caller's address in the history: sealed in the log, shown to those who may read the audit, gone after its month is shredded. */
+import { request } from 'node:http';
+import { expect } from 'chai';
+import type { JsonObject } from '../../domain/event.ts';
+import type { StoredEvent } from '../../domain/event-store.ts';
+import { createPersonalData, personalKid } from '../../src/management/personal-data.ts';
+import { named } from '../support/management-refusals.ts';
+import { orgId, startTestManagement, streamsType, type TestManagement } from '../support/management-server.ts';
+
+/** Loopback has many addresses; this one stands nowhere else. */
+const address = '127.43.21.9';
+
+describe("the caller's address", () => {
+  let management: TestManagement;
+  before(async () => {
+    management = await startTestManagement();
+  });
+  after(() => management[Symbol.asyncDispose]());
+
+  /** Creates an API from an address of our choice. */
+  const createFrom = (localAddress: string, id: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${management.token}`,
+        'content-type': streamsType,
+        'user-agent': 'a program/1.0',
+      };
+      const sent = request(
+        `${management.url}/api/apis/streams`,
+        { method: 'POST', localAddress, headers },
+        (answer) => {
+          answer.resume().on('end', () => resolve(answer.statusCode));
+        },
+      );
+      sent.on('error', reject).end(JSON.stringify(named(id)));
+    });
+  const storedOf = (id: string): Promise<readonly StoredEvent[]> =>
+    management.store.readStream(`api-${id}`, { limit: 100 });
+  const auditOf = async (id: string): Promise<readonly JsonObject[]> =>
+    (await management.call('GET', `/api/audit?aggregate=api-${id}`)).json['events'] as readonly JsonObject[];
+
+  it('stands in the metadata of every event, sealed for that event', async () => {
+    expect(await createFrom(address, 'sealed')).to.equal(200);
+    const stored = await storedOf('sealed');
+    expect(stored.length).to.be.greaterThan(1);
+    for (const { meta } of stored) {
+      expect(Object.values(meta).join('\n')).not.to.contain(address);
+      expect(JSON.parse(meta['ip'] ?? '{}')).to.include({ kid: personalKid(orgId, new Date()), alg: 'A256GCM' });
+      expect(meta['userAgentHash']).to.match(/^[0-9a-f]{64}$/);
+    }
+    expect(new Set(stored.map(({ meta }) => meta['ip'])).size).to.equal(stored.length);
+  });
+
+  it('is read by the audit', async () => {
+    await createFrom(address, 'read');
+    const events = await auditOf('read');
+    expect(events.map(({ ip }) => ip)).to.deep.equal(events.map(() => address));
+  });
+
+  it('does not open at another event', async () => {
+    await createFrom(address, 'moved');
+    const [first, second] = await storedOf('moved');
+    const { keyRing } = management;
+    const personal = createPersonalData((...sealing) => keyRing.seal(...sealing), keyRing, keyRing);
+    const text = first!.meta['ip']!;
+    expect(await personal.open(text, first!)).to.equal(address);
+    expect(await personal.open(text, second!)).to.equal(undefined);
+    expect(await personal.open(text, { ...first!, stream: 'api-other' })).to.equal(undefined);
+  });
+
+  it('is gone with the key of its month, and everything else is read as before', async () => {
+    await createFrom(address, 'gone');
+    const before = await auditOf('gone');
+    expect(await management.keyRing.shred(personalKid(orgId, new Date()))).to.equal(true);
+    const after = await auditOf('gone');
+    expect(after).to.deep.equal(before.map(({ ip: _, ...entry }) => entry));
+    await createFrom(address, 'later');
+    expect((await auditOf('later'))[0]).to.include({ ip: address });
+    expect(await auditOf('gone')).to.deep.equal(after);
+  });
+});
