@@ -22,6 +22,11 @@ const commands: readonly Row[] = [
     summary: 'who changed what, when and why',
     load: async () => (await import('./cli/audit.ts')).audit,
   },
+  {
+    name: 'store',
+    summary: 'the log: read, back up, restore, copy to another engine',
+    load: async () => (await import('./cli/store.ts')).store,
+  },
   { name: 'token', summary: 'where the admin token is', load: async () => (await import('./cli/token.ts')).token },
   {
     name: 'config',

@@ -8,7 +8,7 @@ import { openKeyRing } from '../stores/secrets/sqlite-keyring.ts';
 
 type RingSettings = Pick<Settings, 'dataDirectory' | 'store'>;
 
-const ringFile = ({ dataDirectory }: RingSettings): string => join(dataDirectory, 'keyring.db');
+export const ringFile = ({ dataDirectory }: RingSettings): string => join(dataDirectory, 'keyring.db');
 
 /** Whether a start has made the ring. */
 export const hasRing = (settings: RingSettings): boolean => existsSync(ringFile(settings));
@@ -16,5 +16,8 @@ export const hasRing = (settings: RingSettings): boolean => existsSync(ringFile(
 export const masterKeysOf = ({ store: { secrets } }: RingSettings): MasterKeys =>
   secrets.masterKeys.length > 0 ? givenMasterKeys(secrets.masterKeys) : masterKeyFile(secrets.masterKeyFile);
 
-export const openRingOf = (settings: RingSettings, warn: (text: string) => void): Promise<KeyRing> =>
-  openKeyRing({ path: ringFile(settings), masters: masterKeysOf(settings), warn });
+export const openRingOf = (
+  settings: RingSettings,
+  warn: (text: string) => void,
+  path = ringFile(settings),
+): Promise<KeyRing> => openKeyRing({ path, masters: masterKeysOf(settings), warn });

@@ -21,6 +21,7 @@ import { addressText } from './addresses.ts';
 import { holdDataFolder } from './data-folder.ts';
 import { type AdminToken, ensureAdminToken, ensureOrganisation } from './first-start.ts';
 import { openRingOf } from './key-ring.ts';
+import { startKeyUpkeep } from './key-upkeep.ts';
 
 export type ManagementRole = {
   readonly adminToken: AdminToken;
@@ -54,6 +55,8 @@ export async function startManagementRole(
     ...(management.anchorCopy === undefined ? {} : { copy: anchorCopyTo(management.anchorCopy) }),
   });
   stack.defer(() => anchorer.stop());
+  const months = settings.store.personalDataMonths;
+  const keeper = startKeyUpkeep({ store, keyRing, months, now, log }, stack);
   const closing = new AbortController();
   const feed = createFeed({ models, projector, signal: closing.signal });
   stack.defer(() => closing.abort());
@@ -69,6 +72,7 @@ export async function startManagementRole(
     },
     bootstrapToken: adminToken.token,
     exportAudit: (range) => exportAudit(store, signer, range),
+    keyHealth: () => keeper.health(),
     feedReports: () => feed.reports(),
   });
   const listen = async (): Promise<string> => {

@@ -179,6 +179,7 @@ export const families: readonly Family[] = [
       'moment.ts',
       'output.ts',
       'pages.ts',
+      'progress.ts',
       'settings-flags.ts',
       'terminal.ts',
     ],

@@ -32,7 +32,7 @@ export function newLog(): Log {
 }
 
 /** A stream of its own for every third event, operational events in between. */
-export async function happen({ store }: Log, count: number): Promise<void> {
+export async function happen({ store }: Pick<Log, 'store'>, count: number): Promise<void> {
   for (let index = 0; index < count; index++) {
     const stream = `api-${index % 3}`;
     const [last] = await store.readStream(stream, { back: true, limit: 1 });
