@@ -66,7 +66,7 @@ async function events(terminal: Terminal, flags: EventFlags): Promise<void> {
   if (flags.after !== undefined && !/^\d{1,20}(-\d{1,20})?$/.test(flags.after)) {
     throw new UsageError(`--after: "${flags.after}" is not a position`);
   }
-  const { store: log, close } = await openLog(load(terminal, flags).store.url);
+  const { store: log, close } = await openLog(load(terminal, flags).store.url, { readOnly: true });
   const filter = flags.stream === undefined ? {} : { filter: { streams: [flags.stream] } };
   try {
     let after: Position = flags.after === undefined ? '' : padPosition(flags.after);
@@ -118,7 +118,7 @@ function shown({ position, at, stream, revision, id, type, schema, meta, data }:
 }
 
 async function event(terminal: Terminal, id: string, flags: Flags): Promise<void> {
-  const { store: log, close } = await openLog(load(terminal, flags).store.url);
+  const { store: log, close } = await openLog(load(terminal, flags).store.url, { readOnly: true });
   try {
     for (let after: Position = ''; ; ) {
       const page = await log.readAll({ after, limit: 1_000 });

@@ -44,7 +44,7 @@ const copiedCells: readonly string[] = ['signing-key', 'anchors/copied'];
 /** A run that was stopped is continued. Throws when the source does not verify, or when the target is another log. */
 export async function migrate({ from, to, onProgress = () => undefined }: MigrateOptions): Promise<MigrateResult> {
   let atMs = 0;
-  const source = await openLog(from);
+  const source = await openLog(from, { readOnly: true });
   try {
     // The times of the source: `at=` by time gives the same answers in the copy.
     const target = await openLog(to, { now: () => atMs });

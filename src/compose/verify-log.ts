@@ -8,7 +8,7 @@ import { openLog } from '../stores/open.ts';
 
 /** Throws with the place of the first thing that is wrong. */
 export async function verifyLog(url: string): Promise<Verification> {
-  const { store, close } = await openLog(url);
+  const { store, close } = await openLog(url, { readOnly: true });
   try {
     return await verifyStore(store);
   } finally {

@@ -1,4 +1,5 @@
 /** Every store by its address. */
+import { existsSync } from 'node:fs';
 import { nearestName } from '../../domain/errors.ts';
 import { openMemoryLog } from './events/memory-log.ts';
 import { openSqliteLog } from './events/sqlite-event-store.ts';
@@ -10,6 +11,7 @@ type Opener = (url: string, options: OpenLogOptions) => Promise<OpenedLog>;
 const sqlite: Opener = async (url, options) => {
   const path = placeOf(url);
   if (path === '') throw new Error('store.url: sqlite: needs a path, for example sqlite:./data/events.db');
+  if (options.readOnly && !existsSync(path)) throw new Error(`there is no log at ${path}`);
   return openSqliteLog({ ...options, path });
 };
 

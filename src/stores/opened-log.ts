@@ -3,6 +3,8 @@ import type { EventStore } from '../../domain/event-store.ts';
 import type { SharedCells } from '../../domain/shared-cells.ts';
 
 export type OpenLogOptions = {
+  /** The log must exist, and is not written to. */
+  readonly readOnly?: boolean;
   /** ms since 1970. Default: the clock of the machine, or of the server where the engine has one. */
   readonly now?: () => number;
   /** Payload of one event (`store.max_event_bytes`). Default 4 MiB. */

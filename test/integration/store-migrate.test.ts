@@ -152,6 +152,9 @@ describe('svc store migrate', () => {
       /^\d+ events of \d+ streams stand in the log [0-9a-f-]+, verified\ncopied now: \d+; left behind: 2 /,
     );
     expect(JSON.parse((await svc([...args, '--json'])).out)).to.include({ copied: 0 });
-    expect((await svc(['store', 'migrate', 'sqlite:x', 'mongo://user:hunter2@host'])).err).to.not.contain('hunter2');
+    const absent = await svc(['store', 'migrate', `sqlite:${folder.file('absent.db')}`, 'memory:']);
+    expect(absent).to.include({ code: 1, err: `svc: there is no log at ${folder.file('absent.db')}\n` });
+    const unknown = await svc(['store', 'migrate', `sqlite:${folder.file('a.db')}`, 'mongo://user:hunter2@host']);
+    expect(unknown.err).to.contain('mongo').and.not.contain('hunter2');
   });
 });
