@@ -1,5 +1,5 @@
 /** Commands on certificates: the items of one upload in one append, and deletion. */
-import { certificate } from '../../domain/certificate.ts';
+import { certificate, type ShredReason } from '../../domain/certificate.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type CertId, certStream, type OrgId, toCertId } from '../../domain/ids.ts';
@@ -80,6 +80,23 @@ export const deleteCertificate = (
     return {
       writes: [{ stream, expected: expectedOf(loaded), events }],
       reply: { status: 200, body: { id: certId, message: 'Certificate deleted.', status: 'ok' } },
+    };
+  },
+});
+
+/** Says in the log that the key is gone; without an event when the log says so already or never named it. */
+export const shredCertificateKey = (
+  store: EventStore,
+  key: { readonly orgId: OrgId; readonly certId: CertId; readonly kid: string; readonly reason: ShredReason },
+): Command => ({
+  type: 'ShredCertificateKey',
+  aggregate: `certificates of ${key.orgId}`,
+  plan: async () => {
+    const loaded = await loadCertificate(store, key.certId);
+    const events = certificate.decide({ type: 'ShredCertificateKey', ...key }, loaded.state);
+    return {
+      writes: [{ stream: certStream(key.certId), expected: expectedOf(loaded), events }],
+      reply: { status: 200, body: { id: key.certId, message: 'Private key shredded.', status: 'ok' } },
     };
   },
 });

@@ -16,17 +16,10 @@ import { type DomainEvent, encodeEvent } from '../../domain/events.ts';
 import type { OrgId } from '../../domain/ids.ts';
 import { sealedFields } from '../../domain/sealed-fields.ts';
 import { Rejection } from './errors.ts';
+import type { Seal } from './held-secrets.ts';
 import { createKeyedMutex } from './keyed-mutex.ts';
 import type { PersonalData } from './personal-data.ts';
 import type { Reply } from './responses.ts';
-
-/** Seals one secret for its place; what is sealed can be opened at that place only. */
-export type Seal = (
-  clear: string,
-  place: { readonly stream: string; readonly type: string; readonly path: string },
-  /** The key of a secret that is held already; without it a new one is made. */
-  kid?: string,
-) => Promise<Secret>;
 
 /** Who asks for what, apart from the command itself. */
 export type CommandContext = {

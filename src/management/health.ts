@@ -17,13 +17,13 @@ export type Health = {
   readonly details: Readonly<Record<string, Part>>;
 };
 
-type Sources = Pick<Services, 'store' | 'models' | 'projector' | 'now'>;
+type Sources = Pick<Services, 'store' | 'models' | 'projector' | 'keyHealth' | 'now'>;
 
 /** What the whole is when its parts are so. */
 const worst = (statuses: readonly HealthStatus[]): HealthStatus =>
   statuses.includes('fail') ? 'fail' : statuses.includes('warn') ? 'warn' : 'pass';
 
-export async function healthOf({ store, models, projector, now }: Sources): Promise<Health> {
+export async function healthOf({ store, models, projector, keyHealth, now }: Sources): Promise<Health> {
   const time = now().toISOString();
   const part = (status: HealthStatus, componentType: string, output: string): Part => ({
     status,
@@ -38,6 +38,8 @@ export async function healthOf({ store, models, projector, now }: Sources): Prom
   } catch {
     details['store'] = part('fail', 'datastore', 'does not answer');
   }
+  const keys = keyHealth();
+  details['secrets'] = part(keys.status, 'datastore', keys.output);
   for (const { name, state, lag, reason, parked } of await statusOf(projector)) {
     const isWell = state === 'live' || state === 'standby' || state === 'rebuilding';
     const status = isWell && parked.length === 0 ? 'pass' : 'warn';

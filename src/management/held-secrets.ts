@@ -4,6 +4,14 @@ import { isObject } from '../../domain/json.ts';
 
 type SealedSecret = Extract<Secret, { readonly kid: string; readonly ct: string }>;
 
+/** Seals one secret for its place; what is sealed can be opened at that place only. */
+export type Seal = (
+  clear: string,
+  place: { readonly stream: string; readonly type: string; readonly path: string },
+  /** The key of a secret that is held already; without it a new one is made. */
+  kid?: string,
+) => Promise<Secret>;
+
 /** The part of the key ring that reads. */
 export type HeldSecrets = {
   /** Whether the key of the secret is there; after a shred it is not. */
@@ -14,6 +22,18 @@ export type HeldSecrets = {
     place: { readonly stream: string; readonly type: string; readonly path: string },
   ): Promise<string>;
 };
+
+/** The part of the key ring that looks after keys. */
+export type KeptRing = {
+  /** Rejects when the key is there and does not unwrap. */
+  has(kid: string): Promise<boolean>;
+  shred(kid: string): Promise<boolean>;
+  /** The names of all keys. */
+  kids(): Promise<readonly string[]>;
+};
+
+/** Whether the ring opens what the log needs. */
+export type KeyHealth = { readonly status: 'pass' | 'warn'; readonly output: string };
 
 export const isSealed = (value: unknown): value is SealedSecret =>
   isObject(value) && value['alg'] === 'A256GCM' && ['kid', 'iv', 'ct', 'tag'].every((name) => name in value);

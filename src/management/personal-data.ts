@@ -1,8 +1,7 @@
 /** Personal data in the metadata of events: the caller's address, sealed with a key per organisation and month. */
 import { createHash } from 'node:crypto';
 import type { OrgId } from '../../domain/ids.ts';
-import type { Seal } from './handle-command.ts';
-import { type HeldSecrets, isSealed } from './held-secrets.ts';
+import { type HeldSecrets, isSealed, type Seal } from './held-secrets.ts';
 
 /** The part of the key ring that is asked for keys by name. */
 export type NamedKeys = {

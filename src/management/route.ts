@@ -9,6 +9,7 @@ import type { Call } from './call.ts';
 import type { ErrorCode } from './errors.ts';
 import type { ReceivedReport } from './feed.ts';
 import type { Commands } from './handle-command.ts';
+import type { KeyHealth } from './held-secrets.ts';
 import type { PersonalData } from './personal-data.ts';
 import type { ErrorForm, Reply } from './responses.ts';
 import type { RestoreCommand } from './restore-commands.ts';
@@ -28,6 +29,8 @@ export type Services = {
   readonly apiCommands: ApiCommands;
   readonly restoreCommand: RestoreCommand;
   readonly exportAudit: ExportAudit;
+  /** Whether the key ring opens what the log needs. */
+  readonly keyHealth: () => KeyHealth;
   /** What gateways reported last. */
   readonly feedReports: () => readonly ReceivedReport[];
   /** Entries on one page of the certificate list. */

@@ -12,8 +12,8 @@ import { createApiCommands } from './api-commands.ts';
 import { createApp } from './app.ts';
 import { type Credential, createAuthenticate, tokenSha256 } from './authenticate.ts';
 import type { ReceivedReport } from './feed.ts';
-import { createCommands, type Seal } from './handle-command.ts';
-import type { HeldSecrets } from './held-secrets.ts';
+import { createCommands } from './handle-command.ts';
+import type { HeldSecrets, KeyHealth, Seal } from './held-secrets.ts';
 import { createDocument } from './openapi.ts';
 import { createPersonalData, type NamedKeys } from './personal-data.ts';
 import { createRestoreCommand } from './restore-commands.ts';
@@ -46,6 +46,7 @@ export type ManagementOptions = {
   /** Tokens beside the first one. */
   readonly credentials?: readonly Credential[];
   readonly exportAudit: ExportAudit;
+  readonly keyHealth: () => KeyHealth;
   readonly feedReports: () => readonly ReceivedReport[];
   readonly log: Log;
   readonly now?: () => Date;
@@ -96,6 +97,7 @@ function createServices(
     secrets,
     settings,
     exportAudit,
+    keyHealth,
     feedReports,
     now = () => new Date(),
   } = options;
@@ -117,6 +119,7 @@ function createServices(
     apiCommands: createApiCommands({ store, ...checks }),
     restoreCommand: createRestoreCommand({ store, models, projector, secrets, feedReports, now, ...checks }),
     exportAudit,
+    keyHealth,
     feedReports,
     pageSize: settings.pageSize,
     now,
