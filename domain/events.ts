@@ -4,13 +4,20 @@ import type { ApiEvent } from './api/api.ts';
 import type { CertificateEvent } from './certificate.ts';
 import type { EventMetadata, JsonObject, Recorded } from './event.ts';
 import type { NewEvent, StoredEvent } from './event-store.ts';
+import type { GatewayNodeEvent } from './gateway-node.ts';
 import { isObject } from './json.ts';
 import type { OrganisationEvent } from './organisation.ts';
 import type { ReservationEvent } from './reservation.ts';
 import { sealedFields } from './sealed-fields.ts';
 import { currentSchema, ProgramTooOld, upcast } from './upcast.ts';
 
-export type DomainEvent = AnchorEvent | ApiEvent | CertificateEvent | OrganisationEvent | ReservationEvent;
+export type DomainEvent =
+  | AnchorEvent
+  | ApiEvent
+  | CertificateEvent
+  | GatewayNodeEvent
+  | OrganisationEvent
+  | ReservationEvent;
 
 /** Every type of the union; a stored type that is not here means that the program is older than the log. */
 const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
@@ -31,6 +38,9 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   NameReserved: true,
   NameReleased: true,
   AuditAnchored: true,
+  GatewayRegistered: true,
+  GatewayDeregistered: true,
+  GatewayConfigApplied: true,
 };
 
 /** The bytes of an event. Throws when a secret would be written in clear: sealing was forgotten. */

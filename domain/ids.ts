@@ -8,6 +8,8 @@ export type ApiId = Branded<'ApiId'>;
 export type OrgId = Branded<'OrgId'>;
 /** Organisation id followed by the lower-case hex SHA-256 of the leaf's DER. */
 export type CertId = Branded<'CertId'>;
+/** The name of one gateway. */
+export type NodeId = Branded<'NodeId'>;
 
 const apiIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -17,6 +19,14 @@ export const toApiId = (text: string): ApiId => {
   return text as ApiId;
 };
 
+const nodeIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+/** Refuses as `toApiId` does. */
+export const toNodeId = (text: string): NodeId => {
+  if (!nodeIdPattern.test(text)) throw invalidId();
+  return text as NodeId;
+};
+
 export const toOrgId = (text: string): OrgId => text as OrgId;
 
 export const toCertId = (orgId: OrgId, fingerprint: string): CertId => `${orgId}${fingerprint}` as CertId;
@@ -24,6 +34,7 @@ export const toCertId = (orgId: OrgId, fingerprint: string): CertId => `${orgId}
 export const apiStream = (id: ApiId): string => `api-${id}`;
 export const certStream = (id: CertId): string => `cert-${id}`;
 export const orgStream = (id: OrgId): string => `org-${id}`;
+export const nodeStream = (id: NodeId): string => `gwnode-${id}`;
 /** The claim of one host and listen path; `hash` is the SHA-256 hex of its normal form. */
 export const routeStream = (hash: string): string => `uniq-route.${hash}`;
 /** The anchors of the whole log. */

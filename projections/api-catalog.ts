@@ -97,6 +97,9 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'NameReserved':
     case 'NameReleased':
     case 'AuditAnchored':
+    case 'GatewayRegistered':
+    case 'GatewayDeregistered':
+    case 'GatewayConfigApplied':
       return [];
     default:
       return never(event);

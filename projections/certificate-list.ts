@@ -90,6 +90,9 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
     case 'NameReserved':
     case 'NameReleased':
     case 'AuditAnchored':
+    case 'GatewayRegistered':
+    case 'GatewayDeregistered':
+    case 'GatewayConfigApplied':
       return [];
     default:
       return never(event);

@@ -153,6 +153,15 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
       return [`${route(event.value)} released by API ${event.owner}`];
     case 'AuditAnchored':
       return [`${event.count} events up to position ${shortPosition(event.to)} anchored`];
+    case 'GatewayRegistered':
+      return [`gateway ${event.nodeId} of group "${event.group}" registered`];
+    case 'GatewayDeregistered':
+      return [`gateway ${event.nodeId} forgotten`];
+    case 'GatewayConfigApplied':
+      return [
+        `gateway ${event.nodeId} runs revision ${shortPosition(event.revision)}`,
+        ...event.errors.map(({ kind, id, code }) => `${kind} ${id} kept back: ${code}`),
+      ];
     default:
       return never(event);
   }

@@ -113,6 +113,9 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'NameReserved':
     case 'NameReleased':
     case 'AuditAnchored':
+    case 'GatewayRegistered':
+    case 'GatewayDeregistered':
+    case 'GatewayConfigApplied':
       return undefined;
     default:
       return never(event);

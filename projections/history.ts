@@ -153,6 +153,10 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
       return { name: event.value.replace('\n', '') };
     case 'AuditAnchored':
       return { name: 'anchors' };
+    case 'GatewayRegistered':
+    case 'GatewayDeregistered':
+    case 'GatewayConfigApplied':
+      return { name: event.nodeId };
     default:
       return never(event);
   }

@@ -12,6 +12,7 @@ import {
   anchorStream,
   apiStream,
   certStream,
+  nodeStream,
   orgStream,
   routeStream,
   toApiId,
@@ -152,6 +153,7 @@ export const keyShredded = (
 export function streamOf(event: DomainEvent): string {
   if ('apiId' in event) return apiStream(event.apiId);
   if ('certId' in event) return certStream(event.certId);
+  if ('nodeId' in event) return nodeStream(event.nodeId);
   if (event.type === 'AuditAnchored') return anchorStream;
   return event.type === 'OrganisationCreated' || event.type === 'ConfigRestored'
     ? orgStream(event.orgId)

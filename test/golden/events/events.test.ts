@@ -10,6 +10,7 @@ import { apiCatalog } from '../../../projections/api-catalog.ts';
 import { certificateList } from '../../../projections/certificate-list.ts';
 import { gatewayConfig } from '../../../projections/gateway-config.ts';
 import { historyProjection } from '../../../projections/history.ts';
+import { nodesProjection } from '../../../projections/nodes.ts';
 import { folded, streamOf } from '../../support/given.ts';
 
 type Golden = { readonly type: DomainEvent['type']; readonly schema: number; readonly data: object };
@@ -37,6 +38,9 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   NameReserved: true,
   NameReleased: true,
   AuditAnchored: true,
+  GatewayRegistered: true,
+  GatewayDeregistered: true,
+  GatewayConfigApplied: true,
 };
 
 const stored = ({ type, schema, data }: Golden): StoredEvent => ({
@@ -84,10 +88,10 @@ describe('stored events', () => {
 
       it('can be taken by every projection', () => {
         const { event } = decodeEvent(stored(golden));
-        for (const projection of [apiCatalog, certificateList, historyProjection, gatewayConfig]) {
+        for (const projection of [apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection]) {
           expect(() => folded(projection, event), projection.name).to.not.throw();
         }
-        expect(streamOf(event)).to.match(/^(api|cert|org|uniq|audit)-/);
+        expect(streamOf(event)).to.match(/^(api|cert|gwnode|org|uniq|audit)-/);
       });
     });
   }
