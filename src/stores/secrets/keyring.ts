@@ -69,6 +69,7 @@ export interface MasterKeys {
   versions(): Promise<readonly string[]>;
   /** Rejects with `master_key_missing` for a version that is not at hand. `associated` is authenticated with the key. */
   wrap(version: string, key: Uint8Array, associated: string): Promise<Uint8Array>;
+  /** Rejects with `keyring_unusable` when the wrapped key was changed or belongs to something else. */
   unwrap(version: string, wrapped: Uint8Array, associated: string): Promise<Uint8Array>;
   /** Makes a version newer than all others and answers it; rejects where versions come from outside. */
   renew(): Promise<string>;
@@ -238,9 +239,13 @@ class WrappingKeyRing implements KeyRing {
     try {
       return await this.#masters.unwrap(masterId, wrapped, wrapping(kid));
     } catch (cause) {
+      const code = cause instanceof SecretError ? cause.code : 'master_keys_unavailable';
+      if (code === 'keyring_unusable') {
+        const text = `the key ${kid} in ${this.#name} is damaged: restore the ring from a backup`;
+        throw new SecretError(code, text, { cause });
+      }
       if (cause instanceof SecretError) throw cause;
-      const text = `the key ${kid} in ${this.#name} is damaged: restore the ring from a backup`;
-      throw new SecretError('keyring_unusable', text, { cause });
+      throw new SecretError(code, `the master keys cannot be asked: ${String(cause)}`, { cause });
     }
   }
 

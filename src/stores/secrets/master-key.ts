@@ -71,7 +71,14 @@ function masterKeys(
       const { iv, ct, tag } = encrypt(keyOf(version), key, associated);
       return Buffer.concat([iv, ct, tag]);
     },
-    unwrap: async (version, wrapped, associated) => decrypt(keyOf(version), boxOf(wrapped), associated),
+    unwrap: async (version, wrapped, associated) => {
+      const key = keyOf(version);
+      try {
+        return decrypt(key, boxOf(wrapped), associated);
+      } catch (cause) {
+        throw new SecretError('keyring_unusable', 'a wrapped key was changed', { cause });
+      }
+    },
     renew: async () => renew(),
     close: () => {
       for (const { key } of kept) key.fill(0);

@@ -16,6 +16,7 @@ export type SecretErrorCode =
   | 'master_key_invalid'
   | 'master_key_exposed'
   | 'master_key_outside'
+  | 'master_keys_unavailable'
   | 'keyring_unusable';
 
 /** Every failure of the key ring; the texts never hold key or secret. */
