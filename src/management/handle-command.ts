@@ -4,6 +4,7 @@ import { tooManyConflicts } from '../../domain/errors.ts';
 import type { Actor, EventMetadata, Secret } from '../../domain/event.ts';
 import {
   type Appended,
+  type AppendOptions,
   type EventStore,
   EventStoreError,
   type Expected,
@@ -15,6 +16,7 @@ import {
 import { type DomainEvent, encodeEvent } from '../../domain/events.ts';
 import type { OrgId } from '../../domain/ids.ts';
 import { sealedFields } from '../../domain/sealed-fields.ts';
+import { partsOf } from './append-parts.ts';
 import { Rejection } from './errors.ts';
 import type { Seal } from './held-secrets.ts';
 import { createKeyedMutex } from './keyed-mutex.ts';
@@ -154,9 +156,8 @@ async function decideAndAppend(
     const hasEvents = plan.writes.some(({ events }) => events.length > 0);
     const isKept = context.idempotencyKey !== undefined;
     if (context.isDryRun || !(hasEvents || isKept)) return plan;
-    const writes = hasEvents ? await encodeWrites(options, context, command, commandId, plan.writes) : [];
     try {
-      const { position, duplicate } = await append(options.store, writes, commandId, context, plan.reply);
+      const { position, duplicate } = await appendPlan(options, context, command, commandId, plan);
       // Another node ran the same key between our look and our append: its answer is the one that counts.
       const replay = duplicate ? await replayOf(options.store, context, commandId) : undefined;
       if (replay) return { reply: replay };
@@ -174,18 +175,48 @@ async function decideAndAppend(
   throw tooManyConflicts();
 }
 
+/** The record of the command is written with the last part: as long as that is missing, a repeat plans what is left. */
+async function appendPlan(
+  options: CommandsOptions,
+  context: CommandContext,
+  command: Command,
+  commandId: string,
+  { writes, reply }: Plan,
+): Promise<Appended> {
+  const { store } = options;
+  const { idempotencyKey, requestHash } = context;
+  const parts = partsOf(store.can, writes.some(({ events }) => events.length > 0) ? writes : []);
+  const isSeries = parts.length > 1;
+  const idOf = isSeries ? idInSeries : idInAppend();
+  for (const part of parts.slice(0, -1)) {
+    const encoded = await encodeWrites(options, context, command, commandId, part, idOf);
+    await append(store, encoded, { commandId: encoded[0]?.events[0]?.id ?? commandId, requestHash });
+  }
+  const encoded = await encodeWrites(options, context, command, commandId, parts.at(-1) ?? [], idOf);
+  const response = idempotencyKey === undefined ? {} : { response: new TextEncoder().encode(JSON.stringify(reply)) };
+  return append(store, encoded, { commandId, requestHash, ...response });
+}
+
+type IdOf = (write: PlannedWrite, index: number) => string;
+
+/** The place of the event in the append. */
+const idInAppend = (): IdOf => {
+  let count = 0;
+  return () => String(count++);
+};
+
+/** The place of the event in the log: what is left of a series has the same ids, however much was done before. */
+const idInSeries: IdOf = ({ stream, expected }, index) => `${stream}@${expected}/${index}`;
+
 /** The same append is repeated when its outcome is not known; the ids of its events make that safe. */
 async function append(
   store: EventStore,
   writes: readonly Write[],
-  commandId: string,
-  { idempotencyKey, requestHash }: CommandContext,
-  reply: Reply,
+  options: Omit<AppendOptions, 'timeoutMs'>,
 ): Promise<Appended> {
-  const response = idempotencyKey === undefined ? {} : { response: new TextEncoder().encode(JSON.stringify(reply)) };
   for (let attempt = 1; ; attempt++) {
     try {
-      return await store.append(writes, { commandId, requestHash, ...response, timeoutMs: appendTimeoutMs });
+      return await store.append(writes, { ...options, timeoutMs: appendTimeoutMs });
     } catch (error) {
       const isUnknown = error instanceof EventStoreError && error.code === 'UnknownOutcome';
       if (!isUnknown || attempt >= maxAppends) throw error;
@@ -193,29 +224,29 @@ async function append(
   }
 }
 
-/** Event ids follow from the command id and the place of the event in the append. */
+/** Event ids follow from the command id and the place of the event. */
 async function encodeWrites(
   { seal, personal, now }: CommandsOptions,
   context: CommandContext,
   command: Command,
   commandId: string,
   writes: readonly PlannedWrite[],
+  idOf: IdOf,
 ): Promise<readonly Write[]> {
   const { orgId, address } = context;
   const at = now();
   const meta = metadataOf(context, command.type, commandId, at);
-  let index = 0;
-  const encode = async (stream: string, event: DomainEvent): Promise<NewEvent> => {
-    const id = v5(String(index++), commandId);
-    const about = { orgId, at, stream, type: event.type };
+  const encode = async (write: PlannedWrite, event: DomainEvent, index: number): Promise<NewEvent> => {
+    const id = v5(idOf(write, index), commandId);
+    const about = { orgId, at, stream: write.stream, type: event.type };
     const ip = address === undefined ? {} : { ip: await personal.seal(address, about) };
-    return encodeEvent(await sealed(event, stream, seal), id, { ...meta, ...ip });
+    return encodeEvent(await sealed(event, write.stream, seal), id, { ...meta, ...ip });
   };
   return Promise.all(
-    writes.map(async ({ stream, expected, events }) => ({
-      stream,
-      expected,
-      events: await Promise.all(events.map((event) => encode(stream, event))),
+    writes.map(async (write) => ({
+      stream: write.stream,
+      expected: write.expected,
+      events: await Promise.all(write.events.map((event, index) => encode(write, event, index))),
     })),
   );
 }

@@ -45,15 +45,27 @@ async function planRestore(deps: Deps, options: RestoreOptions, commandId: strin
   const items = await restoreItems(deps, options, head);
   const { writes: claims, conflicts } = await restoreClaims(store, orgId, items, commandId);
   if (!isDryRun) refuse(items, conflicts, allowHoles);
-  const done = store.can.multiStream ? [] : doneBefore(deps, options, head, commandId);
+  const done = doneBefore(deps, options, head, commandId);
+  const closing = await closingWrite(
+    store,
+    options,
+    [...done.map(({ name: _, ...object }) => object), ...changedBy(items)],
+    items,
+    commandId,
+  );
   const body = bodyOf(options, items, conflicts, deps.feedReports());
-  const closing = await closingWrite(store, options, [...done, ...changedBy(items)], items, commandId);
+  // A repeat that completes a series answers for the whole of it.
+  const changed = [...done.map((object) => ({ ...object, toRevision: null })), ...(body['changed'] as Json[])];
   const objects = items.map(({ write }) => write).filter(({ events }) => events.length > 0);
   const isUnchanged = closing === undefined;
   return {
     // What closes the series is its last event; a route that is taken stands before the API that takes it.
     writes: closing ? [...claims, ...objects, closing] : [],
-    reply: { status: 200, body, ...(isUnchanged ? { headers: { 'x-svc-unchanged': 'true' } } : {}) },
+    reply: {
+      status: 200,
+      body: { ...body, changed },
+      ...(isUnchanged ? { headers: { 'x-svc-unchanged': 'true' } } : {}),
+    },
     ...(head === '' ? {} : { position: head }),
   };
 }
@@ -92,14 +104,16 @@ const changedBy = (items: readonly RestoreItem[]): readonly RestoredObject[] =>
     ...(toRevision === undefined ? {} : { toRevision }),
   }));
 
+type Done = Pick<RestoredObject, 'kind' | 'id' | 'change'> & { readonly name: string };
+
 /** What an earlier part of the same series has changed: the streams whose last event is of this command. */
 function doneBefore({ models }: Deps, { orgId, kinds }: RestoreOptions, head: Position, commandId: string) {
   return kinds.flatMap((kind: ConfigKind) =>
     listAggregates(models, orgId, kind, head)
       .filter(({ now }) => now.commandId === commandId)
-      .map(({ stream, now }): RestoredObject => {
+      .map(({ stream, now }): Done => {
         const change = now.listed ? 'changed' : 'deleted';
-        return { kind, id: stream.slice(kind.length + 1), change };
+        return { kind, id: stream.slice(kind.length + 1), name: now.name, change };
       }),
   );
 }

@@ -1,0 +1,41 @@
+/** How the writes of one command go to the log: together where the engine can, else as a series that a repeat completes. */
+import type { Capabilities } from '../../domain/event-store.ts';
+import type { DomainEvent } from '../../domain/events.ts';
+
+type PlannedWrite = { readonly stream: string; readonly events: readonly DomainEvent[] };
+
+/** One append of more would hold up every other writer, and no engine promises to take it. */
+export const maxPartEvents = 2_000;
+export const maxPartBytes = 32 * 1024 * 1024;
+
+/** Commands that touch one or a few objects are never measured. */
+const fewEvents = 64;
+
+/**
+ * In their order. One part is one atomic append. What a series leaves out are checks of streams that it does not write:
+ * between two appends they would promise nothing.
+ */
+export function partsOf<Write extends PlannedWrite>(
+  { multiStream }: Pick<Capabilities, 'multiStream'>,
+  writes: readonly Write[],
+): readonly (readonly Write[])[] {
+  const whole = writes.filter(({ events }) => events.length > 0);
+  if (!multiStream) return whole.length <= 1 ? [writes] : whole.map((write) => [write]);
+  if (whole.reduce((count, { events }) => count + events.length, 0) <= fewEvents) return [writes];
+  const parts: Write[][] = [[]];
+  let events = 0;
+  let bytes = 0;
+  for (const write of whole) {
+    const size = Buffer.byteLength(JSON.stringify(write.events));
+    const isFull = events + write.events.length > maxPartEvents || bytes + size > maxPartBytes;
+    if (isFull && events > 0) {
+      parts.push([]);
+      events = 0;
+      bytes = 0;
+    }
+    parts.at(-1)?.push(write);
+    events += write.events.length;
+    bytes += size;
+  }
+  return parts.length === 1 ? [writes] : parts;
+}
