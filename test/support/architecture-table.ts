@@ -166,7 +166,7 @@ export const families: readonly Family[] = [
   { folder: 'src/management/reactors', shared: [] },
   {
     folder: 'src/stores',
-    shared: ['sqlite.ts', 'file-systems.ts', 'process-lock.ts', 'opened-log.ts'],
+    shared: ['sqlite.ts', 'postgres.ts', 'postgres-migrate.ts', 'file-systems.ts', 'process-lock.ts', 'opened-log.ts'],
     pickers: ['open.ts'],
   },
   {

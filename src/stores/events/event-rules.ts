@@ -64,10 +64,10 @@ export type KnownEvent = {
   readonly stream: string;
   readonly type: string;
   readonly revision: bigint;
-  readonly position: number;
+  readonly position: bigint;
 };
 
-export type Repeat = { readonly position: number; readonly heads: ReadonlyMap<string, bigint> };
+export type Repeat = { readonly position: bigint; readonly heads: ReadonlyMap<string, bigint> };
 
 /**
  * P5: the outcome of the append that wrote these events before, or undefined when none of the ids is known. Events of one
@@ -75,7 +75,7 @@ export type Repeat = { readonly position: number; readonly heads: ReadonlyMap<st
  */
 export function repeatOf(writes: readonly Write[], known: (id: string) => KnownEvent | undefined): Repeat | undefined {
   const heads = new Map<string, bigint>();
-  let position: number | undefined;
+  let position: bigint | undefined;
   let unknown: NewEvent | undefined;
   for (const { stream, events } of writes) {
     for (const event of events) {
@@ -84,7 +84,7 @@ export function repeatOf(writes: readonly Write[], known: (id: string) => KnownE
         unknown = event;
         continue;
       }
-      const isNext = position === undefined || found.position === position + 1;
+      const isNext = position === undefined || found.position === position + 1n;
       if (!isNext || found.stream !== stream || found.type !== event.type) throw idReuse(event.id);
       position = found.position;
       heads.set(stream, found.revision);
@@ -108,13 +108,14 @@ export const matches = (filter: Filter | undefined, { stream, type }: Pick<Store
   (filter?.streams?.includes(stream) ?? true);
 
 /** The text of a gapless position; 0 is before everything. */
-export const toPosition = (number: number): Position => (number === 0 ? '' : padPosition(String(number)));
+export const toPosition = (number: number | bigint): Position =>
+  number === 0 || number === 0n ? '' : padPosition(String(number));
 
-export function fromPosition(position: Position): number {
-  if (!/^\d{0,20}$/.test(position)) {
-    throw new EventStoreError('Unsupported', `position ${position.slice(0, 60)} does not belong to this log`);
-  }
-  return Number(position);
+export const fromPosition = (position: Position): number => Number(bigFromPosition(position));
+
+export function bigFromPosition(position: Position): bigint {
+  if (/^\d{0,20}$/.test(position)) return BigInt(position);
+  throw new EventStoreError('Unsupported', `position ${position.slice(0, 60)} does not belong to this log`);
 }
 
 /** Which events retention lets go: revisions below `before`, events stored before `olderThanMs`. */

@@ -15,6 +15,7 @@ import type {
   Write,
 } from '../../../domain/event-store.ts';
 import {
+  bigFromPosition,
   checkExpectation,
   checkLimit,
   checkWrites,
@@ -22,6 +23,7 @@ import {
   cutOf,
   defaultMaxEventBytes,
   fromPosition,
+  type KnownEvent,
   matches,
   maxPageBytes,
   maxScannedPositions,
@@ -173,9 +175,9 @@ export class MemoryEventStore implements EventStore {
     if (this.#isClosed) throw storeClosed();
   }
 
-  #known(id: string): { stream: string; type: string; revision: bigint; position: number } | undefined {
+  #known(id: string): KnownEvent | undefined {
     const event = this.#byId.get(id);
-    return event && { ...event, position: fromPosition(event.position) };
+    return event && { ...event, position: bigFromPosition(event.position) };
   }
 
   #write({ stream, events }: Write): bigint {

@@ -17,6 +17,7 @@ import {
   repeatOf,
   toPosition,
 } from './event-rules.ts';
+import { compressAboveBytes, hashBytes } from './payload.ts';
 import { toStoreError } from './sqlite-errors.ts';
 
 export type AppendRequest = {
@@ -24,9 +25,6 @@ export type AppendRequest = {
   readonly options: Omit<AppendOptions, 'timeoutMs'>;
   readonly nowMs: number;
 };
-
-/** Payloads above this are compressed; below, the gain is not worth the time. */
-const compressAboveBytes = 8 * 1024;
 
 /**
  * One commit for all; nobody is answered before it. When the disk is full for the group, each append is tried alone, so
@@ -153,10 +151,6 @@ function encode(data: Uint8Array): { data: Uint8Array; encoding: 0 | 1 } {
   return compressed.byteLength < data.byteLength ? { data: compressed, encoding: 1 } : { data, encoding: 0 };
 }
 
-/** The columns repeat the chain's hashes for queries; the metadata stay the truth. */
-const hashBytes = (hex: string | undefined): Uint8Array | null =>
-  hex !== undefined && /^[0-9a-f]{64}$/i.test(hex) ? Buffer.from(hex, 'hex') : null;
-
 function knownEvent(database: Database, id: string): KnownEvent | undefined {
   const row = database.prepare('SELECT stream, type, revision, position FROM events WHERE event_id = ?').get(id);
   return (
@@ -164,7 +158,7 @@ function knownEvent(database: Database, id: string): KnownEvent | undefined {
       stream: String(row['stream']),
       type: String(row['type']),
       revision: BigInt(Number(row['revision'])),
-      position: Number(row['position']),
+      position: BigInt(Number(row['position'])),
     }
   );
 }
