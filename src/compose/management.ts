@@ -1,5 +1,4 @@
 /** The management role: stores, projections, first start and the management server, wired together. */
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { EventStore } from '../../domain/event-store.ts';
 import { apiCatalog } from '../../projections/api-catalog.ts';
@@ -10,8 +9,6 @@ import { startProjector } from '../../projections/projector.ts';
 import type { Settings } from '../config/settings.ts';
 import { createFeed } from '../management/feed.ts';
 import { createManagement } from '../management/server.ts';
-import { anchorCopyTo } from '../stores/integrity/anchor-copy.ts';
-import { startAnchorer } from '../stores/integrity/anchorer.ts';
 import { exportAudit } from '../stores/integrity/export-audit.ts';
 import { openSqliteReadModels, type SqliteReadModels } from '../stores/models/sqlite-read-models.ts';
 import { openLog } from '../stores/open.ts';
@@ -22,6 +19,7 @@ import { holdDataFolder } from './data-folder.ts';
 import { type AdminToken, ensureAdminToken, ensureOrganisation } from './first-start.ts';
 import { openRingOf } from './key-ring.ts';
 import { startKeyUpkeep } from './key-upkeep.ts';
+import { startReactors } from './reactors.ts';
 
 export type ManagementRole = {
   readonly adminToken: AdminToken;
@@ -49,12 +47,7 @@ export async function startManagementRole(
   const projector = startProjector({ store, models, projections, log });
   stack.defer(() => projector.stop());
   const signer = await openSigningKey({ cells, keyRing });
-  const anchorer = startAnchorer({
-    ...{ store, cells, signer, orgId, log },
-    owner: randomUUID(),
-    ...(management.anchorCopy === undefined ? {} : { copy: anchorCopyTo(management.anchorCopy) }),
-  });
-  stack.defer(() => anchorer.stop());
+  startReactors({ store, cells, keyRing, signer, orgId, anchorCopy: management.anchorCopy, now, log }, stack);
   const months = settings.store.personalDataMonths;
   const keeper = startKeyUpkeep({ store, keyRing, months, now, log }, stack);
   const closing = new AbortController();

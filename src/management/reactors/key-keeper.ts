@@ -1,14 +1,12 @@
 /** Keeps the key ring to what the log says: shreds the keys of deleted certificates, and tells which needed keys do not open. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { v7 } from 'uuid';
 import type { EventStore } from '../../../domain/event-store.ts';
-import type { OrgId } from '../../../domain/ids.ts';
 import type { Log } from '../../../gateway/ports.ts';
 import { shredCertificateKey } from '../certificate-commands.ts';
-import { sha256Hex } from '../derived-fields.ts';
-import type { CommandContext, Commands } from '../handle-command.ts';
+import type { Commands } from '../handle-command.ts';
 import type { KeptRing, KeyHealth } from '../held-secrets.ts';
 import { createKeyReferences, type KeyOwner, type KeyReferences, keyEvents } from '../key-references.ts';
+import { systemContext } from '../system-context.ts';
 
 export type KeyKeeperOptions = {
   readonly store: EventStore;
@@ -109,7 +107,7 @@ class Keeper {
     const { ring, commands, store, log } = this.#options;
     const wasThere = await ring.shred(kid);
     const command = shredCertificateKey(store, { ...owner, kid, reason: 'deleted' });
-    await commands.run(asSystem(owner.orgId), command);
+    await commands.run(systemContext(owner.orgId, 'key-keeper'), command);
     if (wasThere) log.info('key ring: a private key was shredded with its certificate', { ...owner, kid });
   }
 
@@ -162,11 +160,3 @@ function healthOf(count: number, missing: readonly Missing[]): KeyHealth {
     output: `${missing.length} of ${count} keys of certificates do not open: ${[...named, ...more].join(', ')}`,
   };
 }
-
-const asSystem = (orgId: OrgId): CommandContext => ({
-  orgId,
-  actor: { type: 'system', id: 'key-keeper' },
-  requestId: v7(),
-  requestHash: sha256Hex(''),
-  isDryRun: false,
-});

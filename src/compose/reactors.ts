@@ -1,0 +1,42 @@
+/** What acts on the log by itself while management runs, on one node at a time: anchors, and routes that a crash left claimed. */
+import { randomUUID } from 'node:crypto';
+import type { EventStore } from '../../domain/event-store.ts';
+import type { OrgId } from '../../domain/ids.ts';
+import { createLease } from '../../domain/lease.ts';
+import type { SharedCells } from '../../domain/shared-cells.ts';
+import { startClaimSweeper } from '../management/reactors/claim-sweeper.ts';
+import type { Signer } from '../stores/integrity/anchor.ts';
+import { anchorCopyTo } from '../stores/integrity/anchor-copy.ts';
+import { startAnchorer } from '../stores/integrity/anchorer.ts';
+import type { KeyRing } from '../stores/secrets/keyring.ts';
+import type { ProcessLog } from '../telemetry/log.ts';
+import { keyCommands } from './key-upkeep.ts';
+
+export type ReactorOptions = {
+  readonly store: EventStore;
+  readonly cells: SharedCells;
+  readonly keyRing: KeyRing;
+  readonly signer: Signer;
+  readonly orgId: OrgId;
+  /** `management.anchor_copy`. */
+  readonly anchorCopy: string | undefined;
+  readonly now: () => Date;
+  readonly log: ProcessLog;
+};
+
+/** Stopped by the stack. */
+export function startReactors(options: ReactorOptions, stack: AsyncDisposableStack): void {
+  const { store, cells, keyRing, signer, orgId, anchorCopy, now, log } = options;
+  // Of this start: a process that died does not hold a lease for the one after it.
+  const owner = randomUUID();
+  const anchorer = startAnchorer({
+    ...{ store, cells, signer, orgId, owner, log },
+    ...(anchorCopy === undefined ? {} : { copy: anchorCopyTo(anchorCopy) }),
+  });
+  stack.defer(() => anchorer.stop());
+  // Elsewhere a claim and the definition that needs it are one append.
+  if (store.can.multiStream) return;
+  const lease = createLease({ cells, key: 'lease/claims', owner, now: () => now().getTime() });
+  const sweeper = startClaimSweeper({ store, commands: keyCommands(store, keyRing, now), lease, log, now });
+  stack.defer(() => sweeper.stop());
+}

@@ -1,0 +1,85 @@
+/** Routes that a crash left claimed on an engine that writes one stream at a time: released after a minute, never too early. */
+import { expect } from 'chai';
+import { type EventStore, EventStoreError } from '../../domain/event-store.ts';
+import { createLease } from '../../domain/lease.ts';
+import { createCommands } from '../../src/management/handle-command.ts';
+import { type ClaimSweeper, startClaimSweeper } from '../../src/management/reactors/claim-sweeper.ts';
+import { memoryCells } from '../../src/stores/events/memory-cells.ts';
+import { chainedEventStore } from '../../src/stores/integrity/chained-event-store.ts';
+import { apiDocument } from '../support/documents.ts';
+import { keptLog } from '../support/given.ts';
+import { forwarded, startTestManagement, type TestManagement } from '../support/management-server.ts';
+
+/** Appends after the first `allowed` are refused as if the process had died in between. */
+function dyingEngine() {
+  let allowed = Number.POSITIVE_INFINITY;
+  return {
+    allow: (count: number) => {
+      allowed = count;
+    },
+    wrap: (store: EventStore): EventStore => ({
+      ...forwarded(store),
+      can: { ...store.can, multiStream: false, checks: false },
+      append: async (...args) => {
+        if (allowed <= 0) throw new EventStoreError('StoreUnavailable', 'gone');
+        allowed -= 1;
+        return store.append(...args);
+      },
+    }),
+  };
+}
+
+const create = (management: TestManagement, name: string) =>
+  management.call(
+    'POST',
+    '/api/apis/streams',
+    apiDocument({ info: { name }, server: { listenPath: { value: '/orders/', strip: true } } }),
+  );
+
+async function withSweeper(
+  management: TestManagement,
+  afterMs: number,
+  work: (sweeper: ClaimSweeper) => Promise<void>,
+): Promise<void> {
+  const store = chainedEventStore(management.store);
+  const now = () => new Date(Date.now() + afterMs);
+  const lease = createLease({ cells: memoryCells(), key: 'lease/claims', owner: 'one', now: () => now().getTime() });
+  const seal = (): never => {
+    throw new Error('nothing is sealed here');
+  };
+  const commands = createCommands({ store, seal, now, settled: async () => undefined });
+  const sweeper = startClaimSweeper({ store, commands, lease, log: keptLog(), now, everyMs: 3_600_000 });
+  try {
+    await work(sweeper);
+  } finally {
+    await sweeper.stop();
+  }
+}
+
+describe('claim sweeper', () => {
+  it('a claim without its API blocks the route for a minute, then it is released', async () => {
+    const engine = dyingEngine();
+    await using management = await startTestManagement({ wrap: engine.wrap });
+    engine.allow(1);
+    expect((await create(management, 'lost')).status).to.equal(503);
+    engine.allow(Number.POSITIVE_INFINITY);
+    expect((await create(management, 'second')).status).to.equal(409);
+    await withSweeper(management, 59_000, async ({ sweep }) => {
+      expect(await sweep()).to.equal(0);
+    });
+    await withSweeper(management, 61_000, async ({ sweep }) => {
+      expect(await sweep()).to.equal(1);
+      expect(await sweep()).to.equal(0);
+    });
+    expect((await create(management, 'second')).status).to.equal(200);
+  });
+
+  it('a claim in use stays, however old', async () => {
+    await using management = await startTestManagement();
+    expect((await create(management, 'orders')).status).to.equal(200);
+    await withSweeper(management, 3_600_000, async ({ sweep }) => {
+      expect(await sweep()).to.equal(0);
+    });
+    expect((await create(management, 'second')).status).to.equal(409);
+  });
+});
