@@ -1,7 +1,8 @@
-/** A process of its own on a SQLite event log: appends until it is killed, or takes part in a race. Started by tests. */
+/** A process of its own on an event log: appends until it is killed, or takes part in a race. Started by tests. */
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import type { EventStore } from '../../domain/event-store.ts';
+import { openPostgresLog } from '../../src/stores/events/postgres-event-store.ts';
 import { openSqliteEventStore } from '../../src/stores/events/sqlite-event-store.ts';
 import { append, bytes, event, raceToCreate, write } from './event-store-events.ts';
 
@@ -31,8 +32,14 @@ async function race(store: EventStore, stream: string, contenders: number): Prom
   say(`${won} ${conflicts}`);
 }
 
-const [mode, path = '', ...rest] = process.argv.slice(2);
-const store = await openSqliteEventStore({ path });
+/** A path is a SQLite log. Given in the environment, because addresses hold passwords. */
+async function openStore(address: string): Promise<EventStore> {
+  if (/^postgres:/.test(address)) return (await openPostgresLog(address)).store;
+  return openSqliteEventStore({ path: address });
+}
+
+const [mode, ...rest] = process.argv.slice(2);
+const store = await openStore(process.env['SVC_TEST_LOG'] ?? '');
 if (mode === 'append') await appendForEver(store, Number(rest[0]));
 if (mode === 'race') await race(store, String(rest[0]), Number(rest[1]));
 await store.close();
