@@ -12,7 +12,7 @@ export const maxPartBytes = 32 * 1024 * 1024;
 const fewEvents = 64;
 
 /**
- * In their order. One part is one atomic append. What a series leaves out are checks of streams that it does not write:
+ * In their order, but for routes that are let go in a series. One part is one atomic append. What a series leaves out are checks of streams that it does not write:
  * between two appends they would promise nothing.
  */
 export function partsOf<Write extends PlannedWrite>(
@@ -20,7 +20,7 @@ export function partsOf<Write extends PlannedWrite>(
   writes: readonly Write[],
 ): readonly (readonly Write[])[] {
   const whole = writes.filter(({ events }) => events.length > 0);
-  if (!multiStream) return whole.length <= 1 ? [writes] : whole.map((write) => [write]);
+  if (!multiStream) return whole.length <= 1 ? [writes] : released(whole).map((write) => [write]);
   if (whole.reduce((count, { events }) => count + events.length, 0) <= fewEvents) return [writes];
   const parts: Write[][] = [[]];
   let events = 0;
@@ -38,4 +38,16 @@ export function partsOf<Write extends PlannedWrite>(
     bytes += size;
   }
   return parts.length === 1 ? [writes] : parts;
+}
+
+/**
+ * A route is let go after the definition that leaves it: in between nobody else may take it, and what a crash leaves
+ * claimed is released later. What closes a series stays its end.
+ */
+function released<Write extends PlannedWrite>(writes: readonly Write[]): readonly Write[] {
+  const rank = ({ events }: PlannedWrite): number => {
+    if (events.every(({ type }) => type === 'NameReleased')) return 1;
+    return events.some(({ type }) => type === 'ConfigRestored') ? 2 : 0;
+  };
+  return writes.toSorted((a, b) => rank(a) - rank(b));
 }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { nearestName } from '../../domain/errors.ts';
 import { openMemoryLog } from './events/memory-log.ts';
+import { openPostgresLog } from './events/postgres-event-store.ts';
 import { openSqliteLog } from './events/sqlite-event-store.ts';
 import { chainedEventStore } from './integrity/chained-event-store.ts';
 import type { OpenedLog, OpenLogOptions } from './opened-log.ts';
@@ -15,7 +16,12 @@ const sqlite: Opener = async (url, options) => {
   return openSqliteLog({ ...options, path });
 };
 
-const engines: Readonly<Record<string, Opener>> = { memory: (_, options) => openMemoryLog(options), sqlite };
+const engines: Readonly<Record<string, Opener>> = {
+  memory: (_, options) => openMemoryLog(options),
+  postgres: openPostgresLog,
+  postgresql: openPostgresLog,
+  sqlite,
+};
 
 const schemeOf = (url: string): string => /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(url)?.[0] ?? '';
 
@@ -23,7 +29,7 @@ const schemeOf = (url: string): string => /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(u
 const placeOf = (url: string): string => url.replace(/^[^:]*:(?:\/\/(?=\/))?/s, '');
 
 /**
- * `sqlite:PATH` or `memory:`. What is appended through the store that this gives is chained by hash. The text of a refusal
+ * `sqlite:PATH`, `postgres://…` or `memory:`. What is appended through the store that this gives is chained by hash. The text of a refusal
  * never repeats the address, which may hold a password.
  */
 export async function openLog(url: string, options: OpenLogOptions = {}): Promise<OpenedLog> {

@@ -74,6 +74,26 @@ describe('claim sweeper', () => {
     expect((await create(management, 'second')).status).to.equal(200);
   });
 
+  it('a route is let go after the definition that leaves it, so that nobody takes it in between', async () => {
+    const engine = dyingEngine();
+    await using management = await startTestManagement({ wrap: engine.wrap });
+    const { json } = await create(management, 'orders');
+    const moved = apiDocument({ server: { listenPath: { value: '/moved/', strip: true } } });
+    // The new route is claimed, the definition is written, and the process dies.
+    engine.allow(2);
+    expect(
+      (await management.call('PUT', `/api/apis/streams/${String(json['ID'] ?? json['id'])}`, moved)).status,
+    ).to.equal(503);
+    engine.allow(Number.POSITIVE_INFINITY);
+    expect((await create(management, 'second')).status).to.equal(409);
+    await withSweeper(management, 61_000, async ({ sweep }) => {
+      expect(await sweep()).to.equal(1);
+    });
+    expect((await create(management, 'second')).status).to.equal(200);
+    const { apis } = (await management.call('GET', '/api/apis')).json as { apis: { listenPath: string }[] };
+    expect(apis.map(({ listenPath }) => listenPath).toSorted()).to.deep.equal(['/moved', '/orders']);
+  });
+
   it('a claim in use stays, however old', async () => {
     await using management = await startTestManagement();
     expect((await create(management, 'orders')).status).to.equal(200);

@@ -36,11 +36,11 @@ describe('openLog', () => {
   }
 
   for (const [url, text] of [
-    ['redis://localhost/', 'store.url: the scheme redis: is not known (known: memory:, sqlite:)'],
-    ['sqllite:./x.db', 'store.url: the scheme sqllite: is not known, did you mean sqlite:? (known: memory:, sqlite:)'],
-    ['constructor:x', 'store.url: the scheme constructor: is not known (known: memory:, sqlite:)'],
-    ['./data/events.db', 'store.url has no scheme (known: memory:, sqlite:)'],
-    ['', 'store.url has no scheme (known: memory:, sqlite:)'],
+    ['redis://localhost/', 'store.url: the scheme redis: is not known (known: memory:, postgres:, postgresql:, sqlite:)'],
+    ['sqllite:./x.db', 'store.url: the scheme sqllite: is not known, did you mean sqlite:? (known: memory:, postgres:, postgresql:, sqlite:)'],
+    ['constructor:x', 'store.url: the scheme constructor: is not known (known: memory:, postgres:, postgresql:, sqlite:)'],
+    ['./data/events.db', 'store.url has no scheme (known: memory:, postgres:, postgresql:, sqlite:)'],
+    ['', 'store.url has no scheme (known: memory:, postgres:, postgresql:, sqlite:)'],
     ['sqlite:', 'store.url: sqlite: needs a path, for example sqlite:./data/events.db'],
   ] as const) {
     it(`refuses '${url}' in words`, async () => {
