@@ -102,7 +102,7 @@ export function startProjector(options: ProjectorOptions): Projector {
       return [...keepers.values()].map((keeper) => keeper.status(head));
     },
     rebuild: async (name, { drop = false } = {}) => named(name).rebuild(drop, await headNow()),
-    retry: (name) => named(name).retry(),
+    retry: async (name) => named(name).retry(),
     skip: async (name, position) => named(name).skip(position),
     async stop() {
       abort.abort();

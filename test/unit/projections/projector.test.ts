@@ -12,25 +12,12 @@ import { type Projector, startProjector } from '../../../projections/projector.t
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';
 import { MemoryEventStore } from '../../../src/stores/events/memory-event-store.ts';
 import { openSqliteReadModels } from '../../../src/stores/models/sqlite-read-models.ts';
+import { countingProjection as counting } from '../../support/counting-projection.ts';
 import { apiDocument } from '../../support/documents.ts';
 import { eventually } from '../../support/eventually.ts';
 import { apiActivated, apiCreated, apiReplaced, appendEvents, keptLog, org } from '../../support/given.ts';
 
 const all = [apiCatalog, certificateList, historyProjection, gatewayConfig];
-
-/** A projection with one document per stream: how many events it had. */
-const counting = (overrides: Partial<Projection> = {}): Projection => ({
-  name: 'counts',
-  version: 1,
-  collections: ['counts'],
-  filter: { categories: ['api'] },
-  onPoison: 'park-by-stream',
-  apply: ({ stream }, documents) => {
-    const count = Number(documents.get('counts', stream)?.body ?? 0) + 1;
-    return [{ op: 'put', collection: 'counts', document: { id: stream, sort: stream, labels: [], body: count } }];
-  },
-  ...overrides,
-});
 
 /** Throws at events of the API `bad`, for as long as `isBroken` says so. */
 const breaking = (onPoison: Projection['onPoison'], isBroken: () => boolean): Projection => {
