@@ -8,10 +8,14 @@ export type Progress = Disposable & {
 };
 
 const lineEveryMs = 5_000;
+const objectEveryMs = 1_000;
 
-/** `what` is counted, in the plural: `events`. Ends with the block that holds it. */
-export function progressOn(terminal: Terminal, what: string): Progress {
-  return terminal.isInteractive ? barOf(what) : linesOf(terminal, what);
+/** `what` is counted, in the plural: `events`. Ends with the block that holds it. Programs get an object a second. */
+export function progressOn(terminal: Terminal, what: string, isJson = false): Progress {
+  if (isJson) return linesOf(terminal, objectEveryMs, (done, total) => JSON.stringify({ done, total }));
+  return terminal.isInteractive
+    ? barOf(what)
+    : linesOf(terminal, lineEveryMs, (done, total) => `${done} of ${total} ${what}`);
 }
 
 function barOf(what: string): Progress {
@@ -35,13 +39,13 @@ function barOf(what: string): Progress {
   };
 }
 
-function linesOf(terminal: Terminal, what: string): Progress {
+function linesOf(terminal: Terminal, everyMs: number, lineOf: (done: number, total: number) => string): Progress {
   let lastMs = performance.now();
   return {
     show(done, total) {
-      if (performance.now() - lastMs < lineEveryMs) return;
+      if (performance.now() - lastMs < everyMs) return;
       lastMs = performance.now();
-      terminal.printError(`${done} of ${total} ${what}`);
+      terminal.printError(lineOf(done, total));
     },
     [Symbol.dispose]: () => undefined,
   };

@@ -13,6 +13,7 @@ import { UsageError } from './failure.ts';
 import { type OutputFlags, printDocument, withOutput } from './output.ts';
 import { progressOn } from './progress.ts';
 import { type SettingsFlags, settingsFrom, withSettings } from './settings-flags.ts';
+import { secrets } from './store-secrets.ts';
 import type { Terminal } from './terminal.ts';
 
 type Flags = OutputFlags & SettingsFlags;
@@ -41,6 +42,7 @@ export function store(command: Command, terminal: Terminal): void {
   withOutput(command.command('migrate <from> <to>'))
     .description('copy a log to another engine; the server must be stopped. A run that was stopped goes on')
     .action((from: string, to: string, flags: OutputFlags) => migrateLog(terminal, from, to, flags));
+  secrets(command.command('secrets'), terminal);
   const era = command.command('era').description('the era of the log');
   withSettings(withOutput(era.command('bump')))
     .description('raise it, after the log lost events: gateways then accept positions that went back')

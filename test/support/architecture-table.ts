@@ -181,6 +181,7 @@ export const families: readonly Family[] = [
       'pages.ts',
       'progress.ts',
       'settings-flags.ts',
+      'store-secrets.ts',
       'terminal.ts',
     ],
   },

@@ -38,6 +38,12 @@ export async function openSigningKey({
   return toSigningKey(pem);
 }
 
+/** The data key that seals it; undefined before the first start. */
+export async function signingKid(cells: Pick<SharedCells, 'read'>): Promise<string | undefined> {
+  const found = await cells.read(cell);
+  return found && (JSON.parse(found.value) as SealedSecret).kid;
+}
+
 function toSigningKey(pem: string): SigningKey {
   const privateKey: KeyObject = createPrivateKey(pem);
   const publicKey = createPublicKey(privateKey);
