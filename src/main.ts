@@ -24,14 +24,28 @@ const commands: readonly Row[] = [
   },
   {
     name: 'store',
-    summary: 'the log: read, back up, restore, copy to another engine',
+    summary: 'log and key ring: read, back up, restore, copy to another engine, rotate',
     load: async () => (await import('./cli/store.ts')).store,
   },
   { name: 'token', summary: 'where the admin token is', load: async () => (await import('./cli/token.ts')).token },
   {
     name: 'config',
-    summary: 'what each setting is and where it came from',
-    load: async () => (await import('./cli/config.ts')).config,
+    summary: 'settings and where they came from; the configuration of all gateways at a time',
+    load: async () => {
+      const [{ config }, { pastConfig }] = await Promise.all([
+        import('./cli/config.ts'),
+        import('./cli/past-config.ts'),
+      ]);
+      return (command, terminal) => {
+        config(command, terminal);
+        pastConfig(command, terminal);
+      };
+    },
+  },
+  {
+    name: 'replay',
+    summary: 'a past configuration into a new gateway',
+    load: async () => (await import('./cli/replay.ts')).replay,
   },
 ];
 

@@ -1,5 +1,5 @@
 /** `svc api`: APIs, what they were at a time, their revisions, and bringing one back. */
-import type { Command } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { type ConnectionFlags, connect, withConnection } from './connection.ts';
 import { UsageError } from './failure.ts';
 import { readMoment } from './moment.ts';
@@ -24,6 +24,9 @@ export function api(command: Command, terminal: Terminal): void {
     .description('revisions of an API, newest first')
     .option('--limit <n>', 'at most so many', '50')
     .action((id: string, flags: Flags & { limit: string }) => history(terminal, id, flags));
+  leaf(command, 'diff <id> <from> [to]')
+    .description('what differs between two revisions, or to the current one (exit code 2 when something does)')
+    .action((id: string, from: string, to: string | undefined, flags: Flags) => diff(terminal, id, [from, to], flags));
   leaf(command, 'restore <id> <revision>')
     .description('make an earlier revision the current one, as a new change')
     .option('--comment <text>', 'why')
@@ -71,6 +74,25 @@ async function history(terminal: Terminal, id: string, flags: Flags & { limit: s
     column('SUMMARY', 'summary'),
     column('COMMENT', 'comment'),
   ]);
+}
+
+async function diff(
+  terminal: Terminal,
+  id: string,
+  [from, to = 'current']: readonly [string, string | undefined],
+  flags: Flags,
+): Promise<void> {
+  const { body } = await connect(terminal, flags).get(path(id, '/diff'), { from, to });
+  const { diff: found, summary } = body as { readonly diff: readonly Fields[]; readonly summary: Fields };
+  if (flags.json || flags.yaml) await printDocument(terminal, flags, body);
+  else {
+    const rows = Object.entries(summary).flatMap(([feature, texts]) =>
+      (texts as readonly string[]).map((text) => ({ feature, text })),
+    );
+    await printList(terminal, flags, rows, [column('FEATURE', 'feature'), column('CHANGE', 'text')]);
+  }
+  // As other programs that compare: differences are no failure, but a script must see them.
+  if (found.length > 0) throw new CommanderError(2, 'svc.differences', 'differences');
 }
 
 type RestoreFlags = { readonly comment?: string; readonly dryRun?: boolean };

@@ -20,8 +20,11 @@ export const withConnection = (command: Command): Command =>
     .option('--data <dir>', 'data folder of a server on this machine', './data');
 
 /** A client whose failures name the server. One that does not begin to answer in time counts as not reachable. */
-export function connect(terminal: Terminal, flags: ConnectionFlags, answerTimeoutMs = 5_000): Client {
-  const { url, token } = findServer(terminal, flags);
+export const connect = (terminal: Terminal, flags: ConnectionFlags, answerTimeoutMs?: number): Client =>
+  serverClient(findServer(terminal, flags), answerTimeoutMs);
+
+/** The same for a server that is known. */
+export function serverClient({ url, token }: Server, answerTimeoutMs = 5_000): Client {
   const client = createClient({ url, token: token ?? '', fetch: fetchWithin(answerTimeoutMs) });
   const named = async <T>(answer: Promise<T>): Promise<T> => {
     try {
