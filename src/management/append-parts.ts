@@ -6,7 +6,7 @@ type PlannedWrite = { readonly stream: string; readonly events: readonly DomainE
 
 /** One append of more would hold up every other writer, and no engine promises to take it. */
 export const maxPartEvents = 2_000;
-export const maxPartBytes = 32 * 1024 * 1024;
+const maxPartBytes = 32 * 1024 * 1024;
 
 /** Commands that touch one or a few objects are never measured. */
 const fewEvents = 64;

@@ -39,7 +39,7 @@ export const isSealed = (value: unknown): value is SealedSecret =>
   isObject(value) && value['alg'] === 'A256GCM' && ['kid', 'iv', 'ct', 'tag'].every((name) => name in value);
 
 /** A copy in which each sealed value is named by its key: it changes exactly when the secret changes. */
-export function masked(value: Json): Json {
+function masked(value: Json): Json {
   if (Array.isArray(value)) return value.map(masked);
   if (!isObject(value)) return value;
   if (isSealed(value)) return { $secret: value.kid };

@@ -15,7 +15,7 @@ import type { Command, Plan, PlannedWrite } from './handle-command.ts';
 import { type Conflict, restoreClaims, routeChanges } from './restore-claims.ts';
 import { type RestoreDeps, type RestoreItem, type RestoreRequest, restoreItems } from './restore-plan.ts';
 
-export type RestoreOptions = RestoreRequest & {
+type RestoreOptions = RestoreRequest & {
   /** Of the state that is brought back, ms since 1970. */
   readonly time: number;
   readonly allowHoles: boolean;

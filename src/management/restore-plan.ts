@@ -34,7 +34,7 @@ export type RestoreRequest = {
 };
 
 /** A secret that is gone for good. */
-export type Hole = { readonly kind: ConfigKind; readonly id: string; readonly name: string; readonly kid: string };
+type Hole = { readonly kind: ConfigKind; readonly id: string; readonly name: string; readonly kid: string };
 
 /** One object that is not as it was. */
 export type RestoreItem = {

@@ -68,7 +68,7 @@ function uploadOf({ cert: index, form }: Extract<RandomCommand, { do: 'import' }
   return leaf.certificate + parts[form];
 }
 
-export function fingerprints(certificates: Certificates): readonly string[] {
+function fingerprints(certificates: Certificates): readonly string[] {
   return certificates.map(({ leaf }) =>
     new X509Certificate(leaf.certificate).fingerprint256.replaceAll(':', '').toLowerCase(),
   );
