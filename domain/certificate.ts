@@ -149,8 +149,11 @@ function evolve(state: CertificateState, event: CertificateEvent): CertificateSt
       // A restore may bring a key back before it was shredded.
       return { exists: true, chain: event.chain, hasPrivate, ...kept, doomed: without(doomed, kept.kid) };
     }
-    case 'CertificateKeyAttached':
-      return state.exists ? { ...state, hasPrivate: true, ...kidOf(event.secret) } : state;
+    case 'CertificateKeyAttached': {
+      if (!state.exists) return state;
+      const { kid } = event.secret;
+      return { ...state, hasPrivate: true, ...kidOf(event.secret), doomed: without(doomed, kid) };
+    }
     case 'CertificateDeleted':
       return { exists: false, doomed: state.exists && state.kid !== undefined ? [...doomed, state.kid] : doomed };
     case 'CertificateKeyShredded':

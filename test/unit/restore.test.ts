@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type ApiEvent, type ApiState, api } from '../../domain/api/api.ts';
-import type { CertificateEvent } from '../../domain/certificate.ts';
+import { type CertificateEvent, certificate } from '../../domain/certificate.ts';
 import { fold } from '../../domain/decider.ts';
 import type { Secret } from '../../domain/event.ts';
 import { toApiId } from '../../domain/ids.ts';
@@ -130,6 +130,17 @@ describe('a certificate', () => {
     const { events } = restoreCertificate({ ...target, key }, now, past, options);
     expect(events).to.have.length(1);
     expect(events[0]).not.to.have.property('secret');
+  });
+
+  it('takes its key back from those that are to be shredded', () => {
+    const until = [certificateImported('x', { hasKey: true })];
+    for (const since of [[certificateDeleted('x')], [certificateDeleted('x'), certificateImported('x')]]) {
+      const all = [...until, ...since];
+      expect(fold(certificate, all).doomed).to.deep.equal([sealed.kid]);
+      const past = certificateContent(until);
+      const { events } = restoreCertificate({ ...target, key }, certificateContent(all), past, options);
+      expect(fold(certificate, [...all, ...events])).to.deep.include({ kid: sealed.kid, doomed: [] });
+    }
   });
 
   it('that was made later is deleted, or kept when asked for', () => {
