@@ -47,7 +47,7 @@ async function withSweeper(
   const seal = (): never => {
     throw new Error('nothing is sealed here');
   };
-  const commands = createCommands({ store, seal, now, settled: async () => undefined });
+  const commands = createCommands({ store, seal, personal: { seal }, now, settled: async () => undefined });
   const sweeper = startClaimSweeper({ store, commands, lease, log: keptLog(), now, everyMs: 3_600_000 });
   try {
     await work(sweeper);
