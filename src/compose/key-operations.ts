@@ -13,7 +13,7 @@ import { hasRing, masterKeysOf, openRingOf } from './key-ring.ts';
 import { keyCommands } from './key-upkeep.ts';
 
 /** What a data key seals. */
-export type KeyUse = 'certificate' | 'deleted certificate' | 'personal data' | 'signing key' | 'nothing';
+type KeyUse = 'certificate' | 'deleted certificate' | 'personal data' | 'signing key' | 'nothing';
 
 export type KeyReport = {
   readonly kid: string;

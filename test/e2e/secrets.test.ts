@@ -1,11 +1,13 @@
-/** No private key stands in clear in any byte that the product stores or prints. */
-
+/** No private key and no caller's address stands in clear in any byte that the product stores or logs; keys go for good. */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startSvc } from '../support/svc-process.ts';
+import { svc as commandLine } from '../support/cli.ts';
+import { eventually } from '../support/eventually.ts';
+import { type SvcProcess, startSvc } from '../support/svc-process.ts';
 import { selfSigned } from '../support/test-ca.ts';
 
 const filesBelow = (directory: string): string[] =>
@@ -20,40 +22,99 @@ function fragmentsOf(privateKeyPem: string): Buffer[] {
   return [...lines.map((line) => Buffer.from(line)), der.subarray(30, 60), Buffer.from('PRIVATE KEY')];
 }
 
-describe('a private key that was uploaded', () => {
-  it('is found in no stored byte, no log line and no answer', async () => {
+/** Loopback has many addresses; this one stands nowhere else. */
+const address = '127.43.21.9';
+
+/** Uploads a certificate with its key from that address; answers its id. */
+function uploadTo(svc: SvcProcess, pem: string): Promise<string> {
+  const headers = { authorization: `Bearer ${svc.token}`, 'content-type': 'application/x-pem-file' };
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      `${svc.management}/api/certs`,
+      { method: 'POST', localAddress: address, headers },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (part: string) => {
+          text += part;
+        });
+        answer.on('end', () => {
+          expect(answer.statusCode, text).to.equal(200);
+          resolve((JSON.parse(text) as { id: string }).id);
+        });
+      },
+    );
+    sent.on('error', reject).end(pem);
+  });
+}
+
+const places = (where: readonly (readonly [string, Buffer])[], what: Buffer): readonly string[] =>
+  where.filter(([, bytes]) => bytes.includes(what)).map(([name]) => name);
+
+describe('what must not be seen', () => {
+  it('is found in no stored byte and no log line; a private key in no answer either', async () => {
     const data = mkdtempSync(join(tmpdir(), 'svc-secrets-'));
     const svc = await startSvc({ data });
     try {
       const { certificate, privateKey } = selfSigned('secret.example');
-      const added = await svc.call('/api/certs', {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-pem-file' },
-        body: `${certificate}${privateKey}`,
-      });
-      expect(added.status).to.equal(200);
-      const { id } = (await added.json()) as { id: string };
+      const id = await uploadTo(svc, `${certificate}${privateKey}`);
       const answers = await Promise.all(
         [`/api/certs/${id}`, '/api/certs?mode=detailed', '/api/audit', '/api/gateways'].map(async (path) =>
           (await svc.call(path)).text(),
         ),
       );
+      expect(answers[2]).to.contain(address);
       await svc.stop();
       const stored = filesBelow(data).map((path) => [path, readFileSync(path)] as const);
       expect(stored.map(([path]) => path)).to.include(join(data, 'events.db'));
-      const printed = Buffer.from([...svc.stdout, ...svc.stderr, ...answers].join('\n'));
+      const printed = ['printed', Buffer.from([...svc.stdout, ...svc.stderr].join('\n'))] as const;
+      const answered = ['answered', Buffer.from(answers.join('\n'))] as const;
       for (const fragment of fragmentsOf(privateKey)) {
-        const places = [...stored, ['printed', printed] as const].filter(([, bytes]) => bytes.includes(fragment));
-        expect(
-          places.map(([path]) => path),
-          `holds ${fragment.toString('latin1')}`,
-        ).to.deep.equal([]);
+        const found = places([...stored, printed, answered], fragment);
+        expect(found, `holds ${fragment.toString('latin1')}`).to.deep.equal([]);
       }
+      expect(places([...stored, printed], Buffer.from(address))).to.deep.equal([]);
     } finally {
       await svc.kill();
       rmSync(data, { recursive: true, force: true });
     }
   });
+
+  it('is opened under another master key while the server runs, and shredded with its certificate', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'svc-secrets-'));
+    const svc = await startSvc({ data });
+    const secrets = (...args: readonly string[]) => commandLine(['store', 'secrets', ...args, '--data', data]);
+    const typesOf = async (id: string): Promise<readonly string[]> => {
+      const answer = await svc.call(`/api/audit?aggregate=cert-${id}`);
+      return ((await answer.json()) as { events: { type: string }[] }).events.map(({ type }) => type);
+    };
+    const keysOf = async (id: string): Promise<number> => {
+      const { keys } = JSON.parse((await secrets('status', '--json')).out) as { keys: { of?: string }[] };
+      return keys.filter(({ of }) => of === id).length;
+    };
+    try {
+      const [first, second] = [selfSigned('first.example'), selfSigned('second.example')];
+      const gone = await uploadTo(svc, `${first.certificate}${first.privateKey}`);
+      expect((await secrets('rotate')).code).to.equal(0);
+      const kept = await uploadTo(svc, `${second.certificate}${second.privateKey}`);
+      expect([await keysOf(gone), await keysOf(kept)]).to.deep.equal([1, 1]);
+
+      expect((await svc.call(`/api/certs/${gone}`, { method: 'DELETE' })).status).to.equal(200);
+      const types = ['CertificateKeyShredded', 'CertificateDeleted', 'CertificateImported'];
+      await eventually(async () => expect(await typesOf(gone)).to.deep.equal(types));
+      expect([await keysOf(gone), await keysOf(kept)]).to.deep.equal([0, 1]);
+
+      const health = async () => JSON.stringify(await (await svc.call('/healthz')).json());
+      await eventually(async () => expect(await health()).to.contain('1 keys of certificates, all open'));
+      expect((await (await svc.call('/api/certs')).json()) as object).to.have.nested.property(
+        'cert_basics[0].id',
+        kept,
+      );
+    } finally {
+      await svc.kill();
+      rmSync(data, { recursive: true, force: true });
+    }
+  });
+
   it('would be found by this test if it stood there', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;

@@ -44,7 +44,7 @@ export type RotationResult = { readonly from: string; readonly to: string; reado
 /** A data key as a table stores it; `wrapped` is opaque to everybody but the master keys. */
 export type WrappedKey = KidEntry & { readonly wrapped: Uint8Array };
 
-export type Rewrapped = { readonly key: WrappedKey; readonly from: string };
+type Rewrapped = { readonly key: WrappedKey; readonly from: string };
 
 /** Where wrapped keys lie. What resolves has survived a loss of power; what was removed is nowhere any more. */
 export interface KeyTable {

@@ -4,7 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { KeyRing } from '../../../../../src/stores/secrets/keyring.ts';
-import { masterKeyFile as keysIn } from '../../../../../src/stores/secrets/master-key.ts';
+import {
+  givenMasterKeys,
+  masterKeyFile as keysIn,
+  newMasterKeyText,
+} from '../../../../../src/stores/secrets/master-key.ts';
 import type { SecretPlace } from '../../../../../src/stores/secrets/seal.ts';
 import { openKeyRing } from '../../../../../src/stores/secrets/sqlite-keyring.ts';
 import { openDatabase } from '../../../../../src/stores/sqlite.ts';
@@ -86,6 +90,32 @@ describe('key ring', () => {
       expect(await codeOf(() => ring.open({ ...one, kid: other.kid }, place))).to.equal('keyring_unusable');
     });
 
+    it('of format 1, which kept the parts of a wrapped key apart, opens and is brought to today', async () => {
+      const sealed = await (async () => {
+        await using ring = await open();
+        return await ring.seal(clear, place);
+      })();
+      ((): void => {
+        using database = openDatabase(path, { journal: 'truncate' });
+        const ring = database.prepare('SELECT master_id FROM ring').get()!;
+        const key = database.prepare('SELECT * FROM keys').get()!;
+        const wrapped = key['wrapped'] as Uint8Array;
+        database.exec(`DROP TABLE ring; DROP TABLE keys;
+          CREATE TABLE ring (one INTEGER PRIMARY KEY, format INTEGER NOT NULL, master_id TEXT NOT NULL) STRICT;
+          CREATE TABLE keys (kid TEXT PRIMARY KEY, master_id TEXT NOT NULL, iv BLOB NOT NULL, wrapped BLOB NOT NULL,
+            tag BLOB NOT NULL, created_ms INTEGER NOT NULL) STRICT`);
+        database.prepare('INSERT INTO ring VALUES (1, 1, ?)').run(ring['master_id'] ?? null);
+        const parts = [wrapped.subarray(0, 12), wrapped.subarray(12, -16), wrapped.subarray(-16)] as const;
+        database
+          .prepare('INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)')
+          .run(sealed.kid, String(key['master_id']), ...parts, Number(key['created_ms']));
+      })();
+      for (let start = 0; start < 2; start++) {
+        await using ring = await open();
+        expect(await ring.open(sealed, place)).to.equal(clear);
+      }
+    });
+
     it('that is damaged, or newer than the program, is an error', async () => {
       await (await open()).close();
       ((): void => {
@@ -144,6 +174,29 @@ describe('key ring', () => {
         expect(await codeOf(open)).to.equal('master_key_invalid');
       });
     }
+
+    it('stands behind remarks and newer ones', async () => {
+      await (await open()).close();
+      const first = readFileSync(masterKeyFile, 'utf8');
+      writeFileSync(masterKeyFile, `# made by hand\n\n  ${newMasterKeyText()}\n${first}`);
+      await using ring = await open();
+      expect((await ring.status()).masters).to.have.lengthOf(2);
+    });
+
+    it('from the environment is refused by its place when it is none', async () => {
+      const text = await textOf(() => givenMasterKeys([newMasterKeyText(), 'short']));
+      expect(text).to.contain('store.secrets.master_keys[1]').and.not.to.contain('short');
+    });
+
+    it('that is renewed stays behind the new one', async () => {
+      await (await open()).close();
+      const before = readFileSync(masterKeyFile, 'utf8');
+      expect(await keysIn(masterKeyFile).renew()).to.match(/^[0-9a-f]{32}$/);
+      const lines = readFileSync(masterKeyFile, 'utf8').trim().split('\n');
+      expect(lines).to.have.lengthOf(2);
+      expect(lines[1]).to.equal(before.trim());
+      expect(statSync(masterKeyFile).mode & 0o777).to.equal(0o600);
+    });
 
     it('that every user may read is refused', async function () {
       if (process.platform === 'win32') this.skip();
