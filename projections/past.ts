@@ -18,18 +18,24 @@ export type PastObject = {
   readonly listed: Document;
 };
 
-/** The objects of a kind that were there, in the order of their first events. Only what has changed since costs a look-up. */
-export const objectsAt = (
+/**
+ * The objects of a kind that were there, in the order of their first events. Only what has changed since costs a look-up,
+ * which is made when the object is asked for: what is before a position does not change meanwhile.
+ */
+export function* objectsAt(
   documents: DocumentReader,
   orgId: OrgId,
   kind: string,
   position: Position,
-): readonly PastObject[] =>
-  listAggregates(documents, orgId, kind, position).flatMap(({ stream, now }) => {
-    if (now.position <= position) return objectOf(stream, now, now);
-    const then = lastEntryOfStream(documents, orgId, stream, position);
-    return then ? objectOf(stream, then, then.state) : [];
-  });
+): Generator<PastObject> {
+  for (const { stream, now } of listAggregates(documents, orgId, kind, position)) {
+    if (now.position <= position) yield* objectOf(stream, now, now);
+    else {
+      const then = lastEntryOfStream(documents, orgId, stream, position);
+      if (then) yield* objectOf(stream, then, then.state);
+    }
+  }
+}
 
 function objectOf(
   stream: string,
@@ -42,17 +48,13 @@ function objectOf(
   return [{ kind, id: stream.slice(kind.length + 1), stream, revision, position, commandId, name, listed }];
 }
 
-/** The documents that lists read, as they were. Whole objects are not among them: their events have them. */
-export function pastDocuments(documents: DocumentReader, orgId: OrgId, position: Position): DocumentReader {
-  const read = (collection: string): readonly Document[] => {
+/** What lists read, made of the objects that were there. Whole objects are not among it: their events have them. */
+export function pastDocuments(objects: readonly PastObject[]): DocumentReader {
+  const byKind = Map.groupBy(objects, ({ kind }) => kind);
+  return readerOver((collection) => {
     const listing = listings.find(({ entries }) => entries === collection);
     if (!listing) throw new Error(`the past of ${collection} is not kept`);
-    return objectsAt(documents, orgId, listing.category, position).map(({ listed }) => listed);
-  };
-  let kept: { readonly collection: string; readonly documents: readonly Document[] } | undefined;
-  return readerOver((collection) => {
-    if (kept?.collection !== collection) kept = { collection, documents: read(collection) };
-    return kept.documents;
+    return (byKind.get(listing.category) ?? []).map(({ listed }) => listed);
   });
 }
 

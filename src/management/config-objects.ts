@@ -9,6 +9,7 @@ import { type CertificateContent, certificateContent } from '../../domain/restor
 import { objectsAt, type PastObject } from '../../projections/past.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
 import { documentSha256 } from './derived-fields.ts';
+import { gather } from './gather.ts';
 import { maskedObject } from './held-secrets.ts';
 import { apiAtRevision, eventsUpTo } from './time-travel.ts';
 
@@ -32,19 +33,20 @@ export type ConfigObject = {
 export type Named = PastObject & { readonly kind: ConfigKind };
 
 /** By kind and id. */
-export const configAt = (
+export async function configAt(
   documents: DocumentReader,
   orgId: OrgId,
   position: Position,
   kinds: readonly ConfigKind[] = configKinds,
-): readonly Named[] =>
-  configKinds
-    .filter((kind) => kinds.includes(kind))
-    .flatMap((kind) =>
-      objectsAt(documents, orgId, kind, position)
-        .map((object): Named => ({ ...object, kind }))
-        .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-    );
+): Promise<readonly Named[]> {
+  const found: Named[] = [];
+  for (const kind of configKinds.filter((one) => kinds.includes(one))) {
+    const objects = await gather(objectsAt(documents, orgId, kind, position));
+    const named = objects.map((object): Named => ({ ...object, kind }));
+    found.push(...named.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+  }
+  return found;
+}
 
 /** Reads the document from the log at the object's revision. */
 export async function loadObject(store: EventStore, orgId: OrgId, object: Named): Promise<ConfigObject> {

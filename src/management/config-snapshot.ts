@@ -16,7 +16,7 @@ export async function snapshotAt(
   orgId: OrgId,
   position: Position,
 ): Promise<GatewaySnapshot> {
-  const named = configAt(models, orgId, position, ['api']);
+  const named = await configAt(models, orgId, position, ['api']);
   const objects: Record<string, GatewayObject> = {};
   for (let start = 0; start < named.length; start += parallel) {
     const read = named.slice(start, start + parallel).map(async ({ id, stream, revision, position }) => {

@@ -10,10 +10,11 @@ import {
   type ShownCertificate,
 } from '../../projections/certificate-list.ts';
 import { lastEntryAt } from '../../projections/history.ts';
-import { pastDocuments, readerOver } from '../../projections/past.ts';
+import { objectsAt, pastDocuments, readerOver } from '../../projections/past.ts';
 import type { Document, DocumentReader } from '../../projections/read-model-store.ts';
 import type { Call } from './call.ts';
 import { awaitPosition } from './conditional.ts';
+import { gather } from './gather.ts';
 import type { Services } from './route.ts';
 import { eventsUpTo, resolveAt, revisionAt } from './time-travel.ts';
 
@@ -43,10 +44,12 @@ export const askedMoment = async (call: Call, services: Reads): Promise<Moment |
 export async function documentsFor(
   call: Call,
   services: Reads,
+  kind: 'api' | 'cert',
 ): Promise<{ readonly documents: DocumentReader; readonly time: number }> {
   const moment = await askedMoment(call, services);
   if (!moment) return { documents: services.models, time: services.now().getTime() };
-  return { documents: pastDocuments(services.models, call.caller.orgId, moment.position), time: moment.time };
+  const objects = await gather(objectsAt(services.models, call.caller.orgId, kind, moment.position));
+  return { documents: pastDocuments(objects), time: moment.time };
 }
 
 /** A certificate as its details showed it then: its own events, folded by the projection that shows it now. */

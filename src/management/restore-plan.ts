@@ -67,7 +67,7 @@ export async function restoreItems(
   request: RestoreRequest,
   head: Position,
 ): Promise<readonly RestoreItem[]> {
-  const pairs = changedBetween(deps.models, request, head);
+  const pairs = await changedBetween(deps.models, request, head);
   const items: RestoreItem[] = [];
   for (let start = 0; start < pairs.length; start += parallel) {
     const planned = pairs
@@ -79,13 +79,13 @@ export async function restoreItems(
 }
 
 /** An object at the revision that it had is as it was: only the others are read. */
-function changedBetween(
+async function changedBetween(
   models: DocumentReader,
   { orgId, position, kinds }: RestoreRequest,
   head: Position,
-): readonly Pair[] {
-  const then = new Map(configAt(models, orgId, position, kinds).map((object) => [object.stream, object]));
-  const now = configAt(models, orgId, head, kinds);
+): Promise<readonly Pair[]> {
+  const then = new Map((await configAt(models, orgId, position, kinds)).map((object) => [object.stream, object]));
+  const now = await configAt(models, orgId, head, kinds);
   const both = now.map((object): Pair => {
     const before = then.get(object.stream);
     return { now: object, any: object, ...(before ? { past: before } : {}) };

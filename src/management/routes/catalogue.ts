@@ -33,7 +33,7 @@ async function list(call: Call, services: Services): Promise<Reply> {
     limit: numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 }),
   };
   await awaitRevision(call.query, ['apis'], services.projector.waitFor);
-  const { documents } = await documentsFor(call, services);
+  const { documents } = await documentsFor(call, services, 'api');
   return pageReply(call, listApis(documents, call.caller.orgId, query));
 }
 

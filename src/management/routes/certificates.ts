@@ -41,7 +41,7 @@ async function list(call: Call, services: Services): Promise<Reply> {
       ...(filter === undefined ? {} : { filter }),
     };
     await awaitRevision(call.query, ['certs'], services.projector.waitFor);
-    const { documents, time } = await documentsFor(call, services);
+    const { documents, time } = await documentsFor(call, services, 'cert');
     return { status: 200, body: listCertificates(documents, call.caller.orgId, query, time) as unknown as Json };
   } catch (error) {
     if (!(error instanceof Rejection && error.code === 'query_invalid')) throw error;
