@@ -49,23 +49,38 @@ export async function migrate({ from, to, onProgress = () => undefined }: Migrat
     // The times of the source: `at=` by time gives the same answers in the copy.
     const target = await openLog(to, { now: () => atMs });
     try {
-      const origin = await beginAt(source, target);
-      const copy = new Copy(target.store, (ms) => {
+      const setClock = (ms: number): void => {
         atMs = ms;
-      });
-      const state = await copy.run(source.store, origin, target.cells, onProgress);
-      await copyCells(source.cells, target.cells);
-      await noteAnchors(source.store, target);
-      const { events, streams } = await verifyStore(target.store);
-      const { logId } = target.store.identity;
-      const position = shortPosition(state.position);
-      return { logId, from: { logId: source.store.identity.logId, position }, ...copy.counts, events, streams };
+      };
+      return await copyLog(source, target, { setClock, onProgress });
     } finally {
       await target.close();
     }
   } finally {
     await source.close();
   }
+}
+
+type CopyOptions = Required<Pick<MigrateOptions, 'onProgress'>> & {
+  /** Sets the clock of the target, ms since 1970. */
+  readonly setClock: (ms: number) => void;
+};
+
+/** The same between logs that are open. */
+export async function copyLog(
+  source: OpenedLog,
+  target: OpenedLog,
+  { setClock, onProgress }: CopyOptions,
+): Promise<MigrateResult> {
+  const origin = await beginAt(source, target);
+  const copy = new Copy(target.store, setClock);
+  const state = await copy.run(source.store, origin, target.cells, onProgress);
+  await copyCells(source.cells, target.cells);
+  await noteAnchors(source.store, target);
+  const { events, streams } = await verifyStore(target.store);
+  const { logId } = target.store.identity;
+  const position = shortPosition(state.position);
+  return { logId, from: { logId: source.store.identity.logId, position }, ...copy.counts, events, streams };
 }
 
 async function beginAt(source: OpenedLog, { store, cells }: OpenedLog): Promise<Origin> {
