@@ -27,6 +27,11 @@ const commands: readonly Row[] = [
     summary: 'log and key ring: read, back up, restore, copy to another engine, rotate',
     load: async () => (await import('./cli/store.ts')).store,
   },
+  {
+    name: 'projections',
+    summary: 'read models: where they are, making them anew',
+    load: async () => (await import('./cli/projections.ts')).projections,
+  },
   { name: 'token', summary: 'where the admin token is', load: async () => (await import('./cli/token.ts')).token },
   {
     name: 'config',

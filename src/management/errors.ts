@@ -3,6 +3,7 @@
 import { type Problem, Refusal } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { EventStoreError, type EventStoreErrorCode } from '../../domain/event-store.ts';
+import { ProjectionError } from '../../projections/projection-status.ts';
 
 type Entry = { readonly status: number; readonly title: string };
 
@@ -21,6 +22,7 @@ export const errorCatalogue = {
   content_type: { status: 415, title: 'The content type is not accepted here' },
   definition_invalid: { status: 400, title: 'The document is not valid' },
   definition_refused: { status: 400, title: 'The document breaks a rule' },
+  event_not_parked: { status: 404, title: 'The projection has neither parked this event nor stopped at it' },
   event_too_large: { status: 413, title: 'The document is larger than the log takes' },
   extension_missing: { status: 400, title: 'The document has no gateway extension' },
   id_invalid: { status: 400, title: 'The id has characters or a length that ids do not have' },
@@ -34,6 +36,8 @@ export const errorCatalogue = {
   not_acceptable: { status: 406, title: 'No form that the client accepts' },
   outcome_unknown: { status: 503, title: 'Whether the change was stored is not known; repeat it' },
   precondition_failed: { status: 412, title: 'The object has changed since' },
+  projection_elsewhere: { status: 409, title: 'Another process runs the projection' },
+  projection_unknown: { status: 404, title: 'There is no such projection' },
   query_invalid: { status: 400, title: 'A parameter does not fit' },
   rate_limited: { status: 429, title: 'Too many requests' },
   restore_conflicts: { status: 409, title: 'Objects that come back need what others have' },
@@ -97,6 +101,7 @@ const storeCodes: Readonly<Partial<Record<EventStoreErrorCode, ErrorCode>>> = {
 export function toRejection(error: unknown): Rejection | undefined {
   if (error instanceof Rejection) return error;
   if (error instanceof Refusal) return new Rejection(error.code, error.message, { problems: error.problems });
+  if (error instanceof ProjectionError) return new Rejection(error.code, error.message);
   if (!(error instanceof EventStoreError)) return undefined;
   const code = storeCodes[error.code];
   if (code === undefined) return undefined;

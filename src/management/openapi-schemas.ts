@@ -1,6 +1,7 @@
 /** Schemas of the API's own document, by name. */
 import type { JsonObject } from '../../domain/event.ts';
 import { configSchemas } from './openapi-config-schemas.ts';
+import { projectionSchemas } from './openapi-projection-schemas.ts';
 
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
@@ -22,6 +23,7 @@ const actor = closed({ type: text, id: text });
 
 export const schemas: JsonObject = {
   ...configSchemas,
+  ...projectionSchemas,
   ApiDocument: {
     type: 'object',
     description: 'An OpenAPI 3.0 or 3.1 document with `x-svc-api-gateway` and, for streams, `x-svc-streaming`.',

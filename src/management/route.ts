@@ -22,7 +22,7 @@ export type ExportAudit = (range: { readonly from?: Position; readonly to?: Posi
 export type Services = {
   readonly store: EventStore;
   readonly models: ReadModelStore;
-  readonly projector: Pick<Projector, 'waitFor' | 'status'>;
+  readonly projector: Pick<Projector, 'waitFor' | 'status' | 'rebuild' | 'retry' | 'skip'>;
   /** Opens what is personal in the history, for those who may read it. */
   readonly personal: Pick<PersonalData, 'open'>;
   readonly commands: Commands;

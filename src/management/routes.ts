@@ -8,6 +8,7 @@ import { configRoutes } from './routes/config.ts';
 import { definitionRoutes } from './routes/definitions.ts';
 import { gatewayRoutes } from './routes/gateways.ts';
 import { metaRoutes } from './routes/meta.ts';
+import { projectionRoutes } from './routes/projections.ts';
 import { revisionRoutes } from './routes/revisions.ts';
 
 export const routes: readonly Route[] = [
@@ -19,5 +20,6 @@ export const routes: readonly Route[] = [
   ...auditRoutes,
   ...auditTrailRoutes,
   ...gatewayRoutes,
+  ...projectionRoutes,
   ...metaRoutes,
 ];

@@ -9,7 +9,9 @@ export type Scope =
   | 'audit:read'
   | 'config:read'
   | 'config:restore'
-  | 'gateways:read';
+  | 'gateways:read'
+  | 'projections:read'
+  | 'projections:write';
 
 export type Scopes = 'all' | ReadonlySet<Scope>;
 

@@ -5,20 +5,23 @@ import { v7 } from 'uuid';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { OrgId } from '../../domain/ids.ts';
 import { createCheckApi } from '../../gateway/check-api.ts';
+import type { FeedSigner } from '../../gateway/feed/signed.ts';
 import type { Log } from '../../gateway/ports.ts';
-import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import { createApiCommands } from './api-commands.ts';
 import { createApp } from './app.ts';
 import { type Credential, createAuthenticate, tokenSha256 } from './authenticate.ts';
-import type { ReceivedReport } from './feed.ts';
+import type { ManagementFeed } from './feed.ts';
 import { createCommands } from './handle-command.ts';
 import type { HeldSecrets, KeyHealth, Seal } from './held-secrets.ts';
 import { createDocument } from './openapi.ts';
 import { createPersonalData, type NamedKeys } from './personal-data.ts';
+import type { Nodes } from './nodes.ts';
 import { createRestoreCommand } from './restore-commands.ts';
 import type { ExportAudit, Services } from './route.ts';
 import { routes } from './routes.ts';
+import { createJudgeReport } from './routes/gateways.ts';
+import { createSignedFeed } from './signed-feed.ts';
 import { createValidateOpenApi } from './validate.ts';
 
 type ManagementSettings = {
@@ -35,7 +38,7 @@ type ManagementSettings = {
 export type ManagementOptions = {
   readonly store: EventStore;
   readonly models: ReadModelStore;
-  readonly projector: Pick<Projector, 'waitFor' | 'status'>;
+  readonly projector: Services['projector'];
   readonly seal: Seal;
   /** Opens what the log holds, so that it can be brought back. */
   readonly secrets: HeldSecrets & NamedKeys;
@@ -47,7 +50,10 @@ export type ManagementOptions = {
   readonly credentials?: readonly Credential[];
   readonly exportAudit: ExportAudit;
   readonly keyHealth: () => KeyHealth;
-  readonly feedReports: () => readonly ReceivedReport[];
+  /** What gateways get, and the key that signs it for those in other processes. */
+  readonly feed: ManagementFeed;
+  readonly signer: FeedSigner;
+  readonly nodes: Nodes;
   readonly log: Log;
   readonly now?: () => Date;
 };
@@ -74,20 +80,26 @@ export function createManagement(options: ManagementOptions): Management {
     rateLimit: settings.rateLimit,
     monotonic: () => performance.now(),
   });
-  const services = createServices(options);
+  const stopping = new AbortController();
+  const services = createServices(options, stopping.signal);
   const app = createApp({ routes, services, authenticate, maxDefinitionBytes: settings.bodyLimit, log });
   const handle = app.callback();
   // Koa answers every request itself; its promise never rejects.
   const server = createServer((request, response) => void handle(request, response));
   return {
     listen: async () => ({ address: await listen(server, settings.listen) }),
-    stop: () => stop(server),
+    stop: () => {
+      // Long polls end here, so that the socket can close.
+      stopping.abort();
+      return stop(server);
+    },
   };
 }
 
 /** What handlers work with, made of what the composition root gives. */
 function createServices(
   options: Omit<ManagementOptions, 'bootstrapToken' | 'orgId' | 'credentials' | 'log'>,
+  stopping: AbortSignal,
 ): Services {
   const {
     store,
@@ -98,7 +110,9 @@ function createServices(
     settings,
     exportAudit,
     keyHealth,
-    feedReports,
+    feed,
+    signer,
+    nodes,
     now = () => new Date(),
   } = options;
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
@@ -117,10 +131,13 @@ function createServices(
       settled: (position) => projector.waitFor(written, position, settleMs),
     }),
     apiCommands: createApiCommands({ store, ...checks }),
-    restoreCommand: createRestoreCommand({ store, models, projector, secrets, feedReports, now, ...checks }),
+    restoreCommand: createRestoreCommand({ store, models, projector, secrets, now, ...checks }),
     exportAudit,
     keyHealth,
-    feedReports,
+    feed: createSignedFeed(feed, signer, now),
+    nodes,
+    judgeReport: createJudgeReport(),
+    stopping,
     pageSize: settings.pageSize,
     now,
     newId: () => v7(),

@@ -6,6 +6,7 @@ import { toOrgId } from '../../domain/ids.ts';
 import { apiCatalog } from '../../projections/api-catalog.ts';
 import { certificateList } from '../../projections/certificate-list.ts';
 import { historyProjection } from '../../projections/history.ts';
+import type { Projection } from '../../projections/projection.ts';
 import { startProjector } from '../../projections/projector.ts';
 import { createManagement, type ManagementOptions } from '../../src/management/server.ts';
 import { memoryCells } from '../../src/stores/events/memory-cells.ts';
@@ -44,12 +45,14 @@ export type TestManagement = AsyncDisposable & {
 
 export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'feedReports' | 'credentials'>> & {
   readonly settings?: Partial<ManagementOptions['settings']>;
+  /** Beside those of the product. */
+  readonly projections?: readonly Projection[];
   /** Puts something around the log that commands and reads get; projections follow the log itself. */
   readonly wrap?: (store: MemoryEventStore) => EventStore;
 };
 
 export async function startTestManagement(options: TestManagementOptions = {}): Promise<TestManagement> {
-  const { wrap = (store) => store, settings, feedReports = () => [], ...rest } = options;
+  const { wrap = (store) => store, settings, feedReports = () => [], projections = [], ...rest } = options;
   const folder = temporaryFolder('svc-management-');
   const store = new MemoryEventStore();
   const models = openSqliteReadModels(':memory:');
@@ -61,7 +64,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
   const projector = startProjector({
     store,
     models,
-    projections: [apiCatalog, certificateList, historyProjection],
+    projections: [apiCatalog, certificateList, historyProjection, ...projections],
     log,
   });
   const chained = chainedEventStore(wrap(store));
