@@ -1,8 +1,9 @@
 /** The whole configuration at a time over the management API, and what differs between two times. */
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
+import { shortPosition } from '../../domain/event-store.ts';
 import { configurationOf, listOf } from '../support/configuration.ts';
-import { startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { forwarded, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { selfSigned } from '../support/test-ca.ts';
 
 describe('the configuration at a time', () => {
@@ -106,5 +107,46 @@ describe('the configuration at a time', () => {
       expect((await call('GET', '/api/apis/orders/diff')).headers.get('x-svc-error-code')).to.equal('query_invalid');
       expect((await call('GET', '/api/apis/none/diff?from=current')).status).to.equal(404);
     });
+  });
+
+  describe('a rollback', () => {
+    const json = { 'content-type': 'application/json' };
+    const rollback = (revision: number, query = '') =>
+      call('POST', `/api/apis/orders/rollback${query}`, { revision }, json);
+
+    it('shows in a dry run what it would do, and does it once', async () => {
+      await create('orders');
+      const before = await move('orders', '/moved/');
+      const dry = await rollback(1, '?dryRun=true');
+      expect(dry.json).to.have.nested.property('Meta.diff[0].value', '/orders/');
+      expect(dry.json).to.have.deep.nested.property('Meta.affects.routes', [
+        { was: '/moved', becomes: '/orders', owner: 'orders' },
+      ]);
+      expect(shortPosition(await management.store.head())).to.equal(before);
+      const done = await rollback(1);
+      expect(done.json).to.have.nested.property('Meta.revision', 3);
+      const head = await management.store.head();
+      const again = await rollback(1);
+      expect([again.status, again.headers.get('etag')]).to.deep.equal([200, done.headers.get('etag')]);
+      expect(await management.store.head()).to.equal(head);
+    });
+  });
+
+  it('has tags with the era in a log that was restored from a backup', async () => {
+    await using later = await startTestManagement({
+      wrap: (store) => ({ ...forwarded(store), identity: { ...store.identity, era: 2 } }),
+    });
+    const { create: createLater, move: moveLater, call: callLater } = configurationOf(() => later);
+    const at = await createLater('orders');
+    await moveLater('orders', '/moved/');
+    const [then, now] = [
+      await callLater('GET', `/api/apis/orders?at=${at}`),
+      await callLater('GET', '/api/apis/orders'),
+    ];
+    expect([then.headers.get('etag'), now.headers.get('etag')]).to.deep.equal(['"2.1"', '"2.2"']);
+    const write = (tag: string) => callLater('DELETE', '/api/apis/orders', undefined, { 'if-match': tag });
+    expect((await write('"2"')).status).to.equal(412);
+    expect((await write('"2.1"')).status).to.equal(412);
+    expect((await write('"2.2"')).status).to.equal(200);
   });
 });
