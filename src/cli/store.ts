@@ -9,6 +9,7 @@ import { migrate } from '../compose/migrate.ts';
 import { loadSettings } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { openLog } from '../stores/open.ts';
+import { forgetSigningKey } from '../stores/secrets/signing-key.ts';
 import { UsageError } from './failure.ts';
 import { type OutputFlags, printDocument, withOutput } from './output.ts';
 import { progressOn } from './progress.ts';
@@ -43,10 +44,29 @@ export function store(command: Command, terminal: Terminal): void {
     .description('copy a log to another engine; the server must be stopped. A run that was stopped goes on')
     .action((from: string, to: string, flags: OutputFlags) => migrateLog(terminal, from, to, flags));
   secrets(command.command('secrets'), terminal);
+  const key = command.command('signing-key').description('the key that signs anchors, exports and snapshots');
+  withSettings(withOutput(key.command('renew')))
+    .description('give the key up, after the key ring was lost; the server must be stopped')
+    .action((flags: Flags) => renewSigningKey(terminal, flags));
   const era = command.command('era').description('the era of the log');
   withSettings(withOutput(era.command('bump')))
     .description('raise it, after the log lost events: gateways then accept positions that went back')
     .action((flags: Flags) => bump(terminal, flags));
+}
+
+async function renewSigningKey(terminal: Terminal, flags: Flags): Promise<void> {
+  const settings = load(terminal, flags);
+  const held = holdDataFolder(settings.dataDirectory);
+  const log = await openLog(settings.store.url);
+  try {
+    const isForgotten = await forgetSigningKey(log.cells);
+    if (flags.json || flags.yaml) return await printDocument(terminal, flags, { isForgotten });
+    terminal.print(isForgotten ? 'the next start makes a new signing key' : 'there was no signing key');
+    terminal.printError('Gateways pinned the old one: remove management-key.pem from the folder of each.');
+  } finally {
+    await log.close();
+    held.release();
+  }
 }
 
 type EventFlags = Flags & {
