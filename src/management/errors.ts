@@ -49,6 +49,7 @@ export const errorCatalogue = {
   route_taken: { status: 409, title: 'The domain and listen path belong to another API' },
   route_unknown: { status: 404, title: 'There is nothing at this path' },
   scope_missing: { status: 403, title: 'The token lacks the scope' },
+  secrets_unavailable: { status: 503, title: 'The key ring cannot seal or open what the request needs' },
   store_corrupt: { status: 503, title: 'The event store is damaged' },
   store_full: { status: 503, title: 'The event store has no room' },
   store_read_only: { status: 503, title: 'The event store takes no writes' },
@@ -102,6 +103,10 @@ export function toRejection(error: unknown): Rejection | undefined {
   if (error instanceof Rejection) return error;
   if (error instanceof Refusal) return new Rejection(error.code, error.message, { problems: error.problems });
   if (error instanceof ProjectionError) return new Rejection(error.code, error.message);
+  // The class belongs to the adapters, which are not known here.
+  if (error instanceof Error && error.name === 'SecretError') {
+    return new Rejection('secrets_unavailable', 'The key ring is not available', { headers: retrySoon, cause: error });
+  }
   if (!(error instanceof EventStoreError)) return undefined;
   const code = storeCodes[error.code];
   if (code === undefined) return undefined;

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import type { StoredEvent } from '../../domain/event-store.ts';
 import { createPersonalData, personalKid } from '../../src/management/personal-data.ts';
+import { SecretError } from '../../src/stores/secrets/seal.ts';
 import { named } from '../support/management-refusals.ts';
 import { orgId, startTestManagement, streamsType, type TestManagement } from '../support/management-server.ts';
 
@@ -66,6 +67,15 @@ describe("the caller's address", () => {
     expect(await personal.open(text, first!)).to.equal(address);
     expect(await personal.open(text, second!)).to.equal(undefined);
     expect(await personal.open(text, { ...first!, stream: 'api-other' })).to.equal(undefined);
+  });
+
+  it('is not left out when the key ring fails: nothing is changed, and the answer says 503', async () => {
+    await using other = await startTestManagement();
+    other.keyRing.ensure = () => Promise.reject(new SecretError('keyring_unusable', 'the disk is away'));
+    const answer = await other.call('POST', '/api/apis/streams', named('unsealed'));
+    expect(answer.status).to.equal(503);
+    expect(answer.text).to.contain('The key ring is not available').and.not.to.contain('disk');
+    expect(await other.store.readStream('api-unsealed', { limit: 1 })).to.deep.equal([]);
   });
 
   it('is gone with the key of its month, and everything else is read as before', async () => {

@@ -1,5 +1,5 @@
 /** Keeps the key ring to what the log says: shreds the keys of deleted certificates, and tells which needed keys do not open. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { EventStore } from '../../../domain/event-store.ts';
 import type { Log } from '../../../gateway/ports.ts';
 import { shredCertificateKey } from '../certificate-commands.ts';
@@ -127,7 +127,10 @@ class Keeper {
     const { log } = this.#options;
     const opened = new Set<string>();
     const missing: Missing[] = [];
+    let looked = 0;
     for (const [kid, owner] of live) {
+      // Thousands of keys must not keep the process from answering.
+      if (++looked % 100 === 0) await setImmediate();
       const reason = this.#opened.has(kid) ? undefined : await this.#whyClosed(kid);
       if (reason === undefined) opened.add(kid);
       else missing.push({ kid, ...owner, reason });

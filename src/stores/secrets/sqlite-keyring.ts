@@ -42,7 +42,7 @@ export async function openKeyRing({ path, masters, warn }: SqliteKeyRingOptions)
     if (sqliteFault(error) !== 'corrupt') throw error;
     throw new SecretError('keyring_unusable', `${path} is damaged: restore it from a backup`, { cause: error });
   }
-  return openRing(path, sqliteKeyTable(database), masters);
+  return openRing(path, told(path, sqliteKeyTable(database)), masters);
 }
 
 function prepare(database: Database, path: string): void {
@@ -107,6 +107,32 @@ function sqliteKeyTable(database: Database): KeyTable {
     page: async (after, limit) =>
       database.prepare('SELECT * FROM keys WHERE kid > ? ORDER BY kid LIMIT ?').all(after, limit).map(entryOf),
     close: async () => database.close(),
+  };
+}
+
+/** What SQLite refuses comes as an error of the ring: a full disk, a file that went away. */
+function told(path: string, table: KeyTable): KeyTable {
+  const telling =
+    <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      try {
+        return await call(...given);
+      } catch (error) {
+        const fault = sqliteFault(error);
+        // Another process may hold the file: the operator's commands say so themselves.
+        if (fault === undefined || fault === 'busy') throw error;
+        throw new SecretError('keyring_unusable', `${path} cannot be used: ${fault}`, { cause: error });
+      }
+    };
+  return {
+    current: telling(table.current),
+    advance: telling(table.advance),
+    get: telling(table.get),
+    add: telling(table.add),
+    replace: telling(table.replace),
+    remove: telling(table.remove),
+    page: telling(table.page),
+    close: table.close,
   };
 }
 

@@ -90,6 +90,21 @@ describe('key ring', () => {
       expect(await codeOf(() => ring.open({ ...one, kid: other.kid }, place))).to.equal('keyring_unusable');
     });
 
+    it('whose keys are damaged says so when one is asked for', async () => {
+      const sealed = await (async () => {
+        await using ring = await open();
+        return await ring.seal(clear, place);
+      })();
+      const bytes = readFileSync(path);
+      const pageBytes = 4_096;
+      writeFileSync(path, bytes.fill(0xff, 2 * pageBytes));
+      await using ring = await open();
+      expect(await codeOf(() => ring.open(sealed, place))).to.equal('keyring_unusable');
+      expect(await textOf(() => ring.status()))
+        .to.contain(path)
+        .and.to.contain('corrupt');
+    });
+
     it('of format 1, which kept the parts of a wrapped key apart, opens and is brought to today', async () => {
       const sealed = await (async () => {
         await using ring = await open();
