@@ -1,10 +1,11 @@
-/** Measures appends per second on the embedded event stores: one at a time, 50 at once, and in batches of 100 events. */
+/** Measures appends per second on each engine: one at a time, 50 at once, and in batches of 100 events; chained by hash, as the product appends. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EventStore, NewEvent } from '../../domain/event-store.ts';
 import { openLog } from '../../src/stores/open.ts';
+import { startPostgres } from '../support/postgres-server.ts';
 
 export type Measured = { readonly name: string; readonly figures: Record<string, number | string> };
 
@@ -25,9 +26,20 @@ export async function run(): Promise<Measured[]> {
     return [
       await measure('sqlite', (await openLog(`sqlite:${join(folder, 'events.db')}`)).store),
       await measure('memory', (await openLog('memory:')).store),
+      ...(await measurePostgres()),
     ];
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** With the durability of a server that is used, not with the one of tests. */
+async function measurePostgres(): Promise<Measured[]> {
+  const server = await startPostgres({ settings: ['fsync = on', 'synchronous_commit = on', 'full_page_writes = on'] });
+  try {
+    return [await measure('postgresql', (await openLog(server.url)).store)];
+  } finally {
+    server.dispose();
   }
 }
 

@@ -1,5 +1,6 @@
 /** The event store as everybody gets it: what is appended to an audited stream is chained, whoever appends it. */
 import {
+  type Appended,
   type AppendOptions,
   type EventStore,
   EventStoreError,
@@ -8,14 +9,13 @@ import {
   type Write,
 } from '../../../domain/event-store.ts';
 import { isAudited } from '../../../domain/ids.ts';
-import { chained, noHash } from './hash-chain.ts';
+import { chained, noHash, type StreamEnd } from './hash-chain.ts';
 
 /** The same store; appends to audited streams need an explicit expectation and get their hashes. */
 export function chainedEventStore(store: EventStore): EventStore {
-  const append = async (writes: readonly Write[], options: AppendOptions) =>
-    store.append(await Promise.all(writes.map((write) => link(store, write))), options);
+  const ends = new StreamEnds(store);
   return {
-    append,
+    append: (writes, options) => append(store, ends, writes, options),
     readStream: (...args) => store.readStream(...args),
     readAll: (...args) => store.readAll(...args),
     subscribe: (...args) => store.subscribe(...args),
@@ -30,32 +30,70 @@ export function chainedEventStore(store: EventStore): EventStore {
   };
 }
 
-async function link(store: EventStore, write: Write): Promise<Write> {
-  const { stream, expected, events } = write;
-  if (events.length === 0 || !isAudited(stream)) return write;
-  let { prevHash, revision } = await predecessor(store, stream, expected);
-  const linked: NewEvent[] = [];
-  for (const event of events) {
-    revision += 1n;
-    const next = chained(prevHash, { ...event, stream, revision });
-    linked.push(next);
-    prevHash = next.meta['hash'] ?? noHash;
-  }
-  return { stream, expected, events: linked };
+async function append(
+  store: EventStore,
+  ends: StreamEnds,
+  writes: readonly Write[],
+  options: AppendOptions,
+): Promise<Appended> {
+  const linked = await Promise.all(writes.map((write) => link(ends, write)));
+  const appended = await store.append(
+    linked.map(({ write }) => write),
+    options,
+  );
+  // What was stored before may have other metadata, and so another hash.
+  if (!appended.duplicate) for (const { write, end } of linked) if (end) ends.remember(write.stream, end);
+  return appended;
 }
 
-/** When the stream is not where it is expected to be, any hash will do: the append will be refused. */
-async function predecessor(
-  store: EventStore,
-  stream: string,
-  expected: Expected,
-): Promise<{ prevHash: string; revision: bigint }> {
-  if (expected === 'noStream') return { prevHash: noHash, revision: -1n };
-  if (typeof expected !== 'bigint') {
-    throw new EventStoreError('Unsupported', `${stream} is audited: an append says which revision it follows`);
+type Linked = { readonly write: Write; readonly end?: StreamEnd };
+
+async function link(ends: StreamEnds, write: Write): Promise<Linked> {
+  const { stream, expected, events } = write;
+  if (events.length === 0 || !isAudited(stream)) return { write };
+  let end = await ends.at(stream, expected);
+  const linked: NewEvent[] = [];
+  for (const event of events) {
+    const revision = end.revision + 1n;
+    const next = chained(end.hash, { ...event, stream, revision });
+    linked.push(next);
+    end = { revision, hash: next.meta['hash'] ?? noHash };
   }
-  const [last] = await store.readStream(stream, { from: expected, to: expected, limit: 1 });
-  return { prevHash: last?.meta['hash'] ?? noHash, revision: expected };
+  return { write: { stream, expected, events: linked }, end };
+}
+
+/** So many streams are remembered; the others are read. */
+const maxRemembered = 10_000;
+
+/** The hashes with which streams end. An event never changes, so what was once read or written stays true. */
+class StreamEnds {
+  readonly #store: EventStore;
+  readonly #known = new Map<string, StreamEnd>();
+
+  constructor(store: EventStore) {
+    this.#store = store;
+  }
+
+  /** When the stream is not where it is expected to be, any hash will do: the append will be refused. */
+  async at(stream: string, expected: Expected): Promise<StreamEnd> {
+    if (expected === 'noStream') return { revision: -1n, hash: noHash };
+    if (typeof expected !== 'bigint') {
+      throw new EventStoreError('Unsupported', `${stream} is audited: an append says which revision it follows`);
+    }
+    const known = this.#known.get(stream);
+    if (known?.revision === expected) return known;
+    const [last] = await this.#store.readStream(stream, { from: expected, to: expected, limit: 1 });
+    return { revision: expected, hash: last?.meta['hash'] ?? noHash };
+  }
+
+  remember(stream: string, end: StreamEnd): void {
+    this.#known.delete(stream);
+    this.#known.set(stream, end);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= maxRemembered) break;
+      this.#known.delete(oldest);
+    }
+  }
 }
 
 /** Nothing that is audited is ever taken out of the log. */

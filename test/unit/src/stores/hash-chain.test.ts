@@ -80,6 +80,26 @@ describe('hash chain', () => {
     expect(stored?.meta).not.to.have.any.keys('hash', 'prevHash');
   });
 
+  it('a repeat of an append does not change what later events follow', async () => {
+    const store = chainedEventStore(new MemoryEventStore());
+    const one = event();
+    await append(store, [write('api-a', 'noStream', one)]);
+    const repeat = { ...one, meta: { ...one.meta, at: 'later' } };
+    expect((await append(store, [write('api-a', 'noStream', repeat)])).duplicate).to.equal(true);
+    await append(store, [write('api-a', 0n, event())]);
+    expect(verifyStream(await store.readStream('api-a', { limit: 10 }))).to.equal(undefined);
+  });
+
+  it('two stores on one log follow each other', async () => {
+    const log = new MemoryEventStore();
+    const stores = [chainedEventStore(log), chainedEventStore(log)];
+    for (let index = 0; index < 6; index++) {
+      const store = stores[index % 2] ?? log;
+      await append(store, [write('api-a', index === 0 ? 'noStream' : BigInt(index - 1), event())]);
+    }
+    expect(verifyStream(await log.readStream('api-a', { limit: 10 }))).to.equal(undefined);
+  });
+
   it('a conflict stays a conflict', async () => {
     const store = chainedEventStore(new MemoryEventStore());
     await append(store, [write('api-a', 'noStream', event())]);
