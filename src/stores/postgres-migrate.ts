@@ -20,7 +20,7 @@ export async function migrate(
   if (found === migrations.length) return;
   if (readOnly) {
     const what = found === 0 ? `there is no ${part} in schema ${database.schema}` : `the ${part} has format ${found}`;
-    throw new PostgresError('unfit', `${what}: open it for writing first`);
+    throw new PostgresError('Unsupported', `${what}: open it for writing first`);
   }
   const { schema } = database;
   const first = `SELECT pg_advisory_xact_lock(hashtextextended('svc migrations of ${schema.slice(1, -1)}', 0))`;
@@ -58,7 +58,10 @@ async function knownTo(
   ]);
   const done = Number(row?.['done']);
   if (done > known) {
-    throw new PostgresError('unfit', `the ${part} has format ${done}, this program knows up to ${known}: update svc`);
+    throw new PostgresError(
+      'Unsupported',
+      `the ${part} has format ${done}, this program knows up to ${known}: update svc`,
+    );
   }
   return done;
 }

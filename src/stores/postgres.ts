@@ -1,5 +1,7 @@
 /** The seam over `pg`, its only importer here: addresses, a pool, transactions with limits, and what a failure of the server means. */
+
 import type { Client, ClientConfig, Notification, Pool, PoolClient } from 'pg';
+import { EventStoreError, type EventStoreErrorCode } from '../../domain/event-store.ts';
 
 export type PostgresAddress = {
   /** For `pg`; may hold a password. */
@@ -10,15 +12,14 @@ export type PostgresAddress = {
   readonly secrets: readonly string[];
 };
 
-/** Why the server refused. `unknown`: the connection was lost after COMMIT was sent and before the answer came. */
-export type PostgresFault = 'full' | 'busy' | 'readonly' | 'corrupt' | 'unfit' | 'unavailable' | 'unknown';
-
-export class PostgresError extends Error {
-  readonly fault: PostgresFault;
-  constructor(fault: PostgresFault, message: string, options?: { readonly cause?: unknown }) {
-    super(message, options);
+/**
+ * What the server or the way to it failed with. Only `UnknownOutcome`, an answer to COMMIT that never came, leaves open what
+ * happened; everything else was rolled back, and what is unavailable may be tried again.
+ */
+export class PostgresError extends EventStoreError {
+  constructor(code: EventStoreErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    super(code, `postgresql: ${message}`, options);
     this.name = 'PostgresError';
-    this.fault = fault;
   }
 }
 
@@ -65,6 +66,7 @@ const safeDecode = (text: string): string => {
 
 const connectTimeoutMs = 5_000;
 const readTimeoutMs = 30_000;
+const changeTimeoutMs = 30_000;
 const oldestServer = 14;
 
 /** Loads `pg`, connects once and looks whether the server will do. */
@@ -94,10 +96,13 @@ async function checkServer(database: PostgresDatabase): Promise<void> {
     `SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding`,
   );
   if (Number(row?.['version']) < oldestServer) {
-    throw new PostgresError('unfit', `PostgreSQL ${row?.['version']} is too old, needed is ${oldestServer} or newer`);
+    throw new PostgresError(
+      'Unsupported',
+      `PostgreSQL ${row?.['version']} is too old, needed is ${oldestServer} or newer`,
+    );
   }
   if (row?.['encoding'] !== 'UTF8') {
-    throw new PostgresError('unfit', `the database has encoding ${row?.['encoding']}, needed is UTF8`);
+    throw new PostgresError('Unsupported', `the database has encoding ${row?.['encoding']}, needed is UTF8`);
   }
 }
 
@@ -108,6 +113,7 @@ export class PostgresDatabase {
   readonly schema: string;
   readonly #address: PostgresAddress;
   readonly #driver: Driver;
+  #closing: Promise<void> | undefined;
 
   constructor(address: PostgresAddress, driver: Driver) {
     this.#address = address;
@@ -118,13 +124,13 @@ export class PostgresDatabase {
     driver.pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
-  /** One statement, which is a transaction of its own. */
+  /** One statement that reads, or whose loss would do no harm. */
   query: PostgresQuery = (text, values) =>
     this.#withConnection(readTimeoutMs, (client) => this.#run(client, text, values));
 
   /**
    * READ COMMITTED: under a stricter level the snapshot would be older than the lock of the first statement. What the work
-   * throws rolls back; so does every failure but `unknown`.
+   * throws rolls back; so does every failure but `UnknownOutcome`.
    */
   transaction<T>(limits: TransactionLimits, work: (query: PostgresQuery) => Promise<T>): Promise<T> {
     return this.#withConnection(limits.timeoutMs, async (client) => {
@@ -134,6 +140,10 @@ export class PostgresDatabase {
       return result;
     });
   }
+
+  /** One statement that writes: on the disk of the server when this resolves, whatever the server's default says. */
+  change: PostgresQuery = (text, values) =>
+    this.transaction({ timeoutMs: changeTimeoutMs }, (query) => query(text, values));
 
   /** A connection of its own that hears a channel; `onEnd` is told once when it is lost. */
   async listen(
@@ -163,8 +173,9 @@ export class PostgresDatabase {
   }
 
   /** To be called when nothing runs any more. */
-  async close(): Promise<void> {
-    await this.#driver.pool.end();
+  close(): Promise<void> {
+    this.#closing ??= this.#driver.pool.end();
+    return this.#closing;
   }
 
   /** When the time is up the connection is torn down, which ends whatever waits for it. */
@@ -189,7 +200,7 @@ export class PostgresDatabase {
     } catch (error) {
       release(error instanceof PostgresError);
       if (isLate && error instanceof PostgresError) {
-        throw new PostgresError(error.fault, `no answer within ${timeoutMs} ms`, { cause: error });
+        throw new PostgresError(error.code, `no answer within ${timeoutMs} ms`, { cause: error });
       }
       throw error;
     } finally {
@@ -215,15 +226,15 @@ export class PostgresDatabase {
       (client) => client.release(),
       () => undefined,
     );
-    throw new PostgresError('busy', `no connection within ${timeoutMs} ms`);
+    throw new PostgresError('StoreUnavailable', `no connection within ${timeoutMs} ms`);
   }
 
   async #orRollBack<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      // After a failure of the server the connection is given up, which rolls back as well.
-      if (!(error instanceof PostgresError)) await this.#run(client, 'ROLLBACK');
+      // After a failure of the server the connection is given up, which rolls back as well; so does its loss now.
+      if (!(error instanceof PostgresError)) await this.#run(client, 'ROLLBACK').catch(() => undefined);
       throw error;
     }
   }
@@ -237,13 +248,12 @@ export class PostgresDatabase {
     try {
       results = await client.query('SET LOCAL statement_timeout = 0; COMMIT');
     } catch (cause) {
-      const failure = this.#translate(cause);
-      const isRolledBack = severityOf(cause) === 'ERROR';
-      throw isRolledBack ? failure : new PostgresError('unknown', failure.message, { cause: failure });
+      // What the server refuses with an error is rolled back; a connection that ends says nothing about the outcome.
+      throw this.#translate(cause, severityOf(cause) === 'ERROR' ? codeOf(cause) : 'UnknownOutcome');
     }
     const last: unknown = Array.isArray(results) ? results.at(-1) : results;
     if ((last as { command?: string } | undefined)?.command !== 'COMMIT') {
-      throw new PostgresError('unavailable', 'the server rolled the transaction back');
+      throw new PostgresError('StoreUnavailable', 'the server rolled the transaction back');
     }
   }
 
@@ -256,11 +266,11 @@ export class PostgresDatabase {
     }
   }
 
-  #translate(cause: unknown): PostgresError {
+  #translate(cause: unknown, code = codeOf(cause)): PostgresError {
     if (cause instanceof PostgresError) return cause;
     const said = textOf(cause);
     const text = this.#address.secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), said);
-    return new PostgresError(faultOf(cause), text, text === said ? { cause } : {});
+    return new PostgresError(code, text, text === said ? { cause } : {});
   }
 }
 
@@ -277,26 +287,24 @@ const beginning = ({ timeoutMs, lockTimeoutMs = defaultLockTimeoutMs, first = ''
    SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') IN ('off', 'local');
    ${first}`;
 
-const faults: ReadonlyMap<string, PostgresFault> = new Map([
-  ['25006', 'readonly'],
-  ['42501', 'readonly'],
-  ['53100', 'full'],
-  ['54000', 'unfit'],
-  ['55P03', 'busy'],
-  ['57014', 'busy'],
-  ['XX001', 'corrupt'],
-  ['XX002', 'corrupt'],
+const codes: ReadonlyMap<string, EventStoreErrorCode> = new Map([
+  ['25006', 'StoreReadOnly'],
+  ['42501', 'StoreReadOnly'],
+  ['53100', 'StoreFull'],
+  ['54000', 'Unsupported'],
+  ['XX001', 'Corrupt'],
+  ['XX002', 'Corrupt'],
 ]);
 
 /** By the first two characters, where all of a class mean the same: values that do not fit, and broken constraints. */
-const faultsOfClasses: ReadonlyMap<string, PostgresFault> = new Map([
-  ['22', 'unfit'],
-  ['23', 'corrupt'],
+const codesOfClasses: ReadonlyMap<string, EventStoreErrorCode> = new Map([
+  ['22', 'Unsupported'],
+  ['23', 'Corrupt'],
 ]);
 
-function faultOf(cause: unknown): PostgresFault {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return faults.get(code) ?? faultsOfClasses.get(code.slice(0, 2)) ?? 'unavailable';
+function codeOf(cause: unknown): EventStoreErrorCode {
+  const state = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  return codes.get(state) ?? codesOfClasses.get(state.slice(0, 2)) ?? 'StoreUnavailable';
 }
 
 const severityOf = (cause: unknown): unknown =>

@@ -37,6 +37,24 @@ export function withNewSchema(url: string): { readonly url: string; readonly sch
   return { url: address.href, schema };
 }
 
+async function runSql(
+  url: string,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export async function dropSchema(schema: string, server?: string): Promise<void> {
+  await runSql(server ?? (await sharedPostgres()), `DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+}
+
 export async function openPostgresTestLog(server?: string): Promise<PostgresLog> {
   const base = server ?? (await sharedPostgres());
   const { url, schema } = withNewSchema(base);
@@ -47,18 +65,10 @@ export async function openPostgresTestLog(server?: string): Promise<PostgresLog>
     opened.push(log);
     return log;
   };
-  const sql = async (text: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> => {
-    const client = new pg.Client({ connectionString: base });
-    await client.connect();
-    try {
-      return (await client.query(text, [...values])).rows;
-    } finally {
-      await client.end();
-    }
-  };
+  const sql = (text: string, values?: readonly unknown[]) => runSql(base, text, values);
   const dispose = async (): Promise<void> => {
     await Promise.all(opened.map((log) => log.close()));
-    await sql(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+    await dropSchema(schema, base);
   };
   const log = await openLogAgain();
   const openAgain = async (options?: OpenLogOptions & { readonly url?: string }): Promise<EventStore> =>

@@ -23,7 +23,8 @@ const updating = (schema: string): string =>
    RETURNING version::text AS version`;
 
 /** One statement decides: of several writers at one version exactly one changes a row. */
-export function postgresCells({ schema, query }: PostgresDatabase, { run, change, nowMs }: CellOptions): SharedCells {
+export function postgresCells(database: PostgresDatabase, { run, change, nowMs }: CellOptions): SharedCells {
+  const { schema, query } = database;
   return {
     async read(key) {
       checkCell(key);
@@ -36,8 +37,8 @@ export function postgresCells({ schema, query }: PostgresDatabase, { run, change
       checkCell(key, value);
       const [row] = await change(() =>
         expected === 'none'
-          ? query(inserting(schema), [key, value, nowMs()])
-          : query(updating(schema), [key, value, nowMs(), expected]),
+          ? database.change(inserting(schema), [key, value, nowMs()])
+          : database.change(updating(schema), [key, value, nowMs(), expected]),
       );
       if (!row) throw new CellConflict(key, expected);
       return versionOf(row);
@@ -56,7 +57,7 @@ export function postgresCells({ schema, query }: PostgresDatabase, { run, change
     },
     async remove(key) {
       checkCell(key);
-      await change(() => query(`DELETE FROM ${schema}.cells WHERE key = $1`, [key]));
+      await change(() => database.change(`DELETE FROM ${schema}.cells WHERE key = $1`, [key]));
     },
   };
 }

@@ -29,7 +29,6 @@ import { encodePayload } from './payload.ts';
 import { append, channelOf, probe, retain } from './postgres-append.ts';
 import { postgresCells } from './postgres-cells.ts';
 import { PostgresDoorbell } from './postgres-doorbell.ts';
-import { isUnavailable, toStoreError } from './postgres-errors.ts';
 import { Lane } from './postgres-lane.ts';
 import { prepareLog } from './postgres-migrations.ts';
 import {
@@ -55,16 +54,10 @@ const forgetEveryMs = 3_600_000;
  * tables at the first open. Texts of errors never hold the password.
  */
 export async function openPostgresLog(url: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
-  const address = postgresAddress(url);
+  const database = await openPostgres(postgresAddress(url), maxConnections);
   try {
-    const database = await openPostgres(address, maxConnections);
-    const store = await prepareLog(database, { newLogId: v7(), readOnly: options.readOnly }).then(
-      (identity) => new PostgresEventStore(database, identity, options),
-      async (error: unknown) => {
-        await database.close();
-        throw error;
-      },
-    );
+    const identity = await prepareLog(database, { newLogId: v7(), readOnly: options.readOnly });
+    const store = new PostgresEventStore(database, identity, options);
     return {
       store,
       cells: postgresCells(database, {
@@ -76,7 +69,8 @@ export async function openPostgresLog(url: string, options: OpenLogOptions = {})
       close: () => store.close(),
     };
   } catch (error) {
-    throw toStoreError(error);
+    await database.close();
+    throw error;
   }
 }
 
@@ -197,8 +191,9 @@ class PostgresEventStore implements EventStore {
   }
 
   /** Every call passes here: refused when the store is closed, waited for when it closes. */
-  run<T>(work: () => Promise<T>): Promise<T> {
-    const running = this.#translated(work);
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    this.#demandOpen();
+    const running = work();
     const settled: Promise<unknown> = running.then(
       () => this.#running.delete(settled),
       () => this.#running.delete(settled),
@@ -211,15 +206,6 @@ class PostgresEventStore implements EventStore {
   async change<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isReadOnly) throw new EventStoreError('StoreReadOnly', 'the log was opened for reading');
     return this.run(work);
-  }
-
-  async #translated<T>(work: () => Promise<T>): Promise<T> {
-    this.#demandOpen();
-    try {
-      return await work();
-    } catch (error) {
-      throw toStoreError(error);
-    }
   }
 
   async #write<T>(timeoutMs: number, work: (restMs: number) => Promise<T>): Promise<T> {
@@ -277,6 +263,9 @@ class PostgresEventStore implements EventStore {
     this.change(() => forgetResponses(this.#database, this.#nowMs())).catch(() => undefined);
   }
 }
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof EventStoreError && error.code === 'StoreUnavailable';
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

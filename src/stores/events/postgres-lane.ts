@@ -9,7 +9,7 @@ export class Lane {
     const end = performance.now() + timeoutMs;
     const outcome = Promise.withResolvers<T>();
     const timer = setTimeout(
-      () => outcome.reject(new PostgresError('busy', `other writes took longer than ${timeoutMs} ms`)),
+      () => outcome.reject(new PostgresError('StoreUnavailable', `other writes took longer than ${timeoutMs} ms`)),
       timeoutMs,
     );
     this.#last = this.#last.then(async () => {

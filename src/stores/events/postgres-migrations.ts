@@ -38,7 +38,7 @@ export async function prepareLog(
   await migrate(database, 'log', migrations, { readOnly });
   const found = await identityOf(database);
   if (found) return found;
-  await database.query(
+  await database.change(
     `INSERT INTO ${database.schema}.log_head (position, at, log_id, era) VALUES (0, to_timestamp(0), $1, 0)
      ON CONFLICT DO NOTHING`,
     [newLogId],

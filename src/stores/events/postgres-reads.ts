@@ -136,8 +136,8 @@ export async function headState({ schema, query }: PostgresDatabase): Promise<He
 }
 
 /** Positions of another era are not comparable any more. Stores that are open keep the era with which they were opened. */
-export async function raiseEra({ schema, query }: PostgresDatabase): Promise<number> {
-  const [row] = await query(`UPDATE ${schema}.log_head SET era = era + 1 RETURNING era`);
+export async function raiseEra({ schema, change }: PostgresDatabase): Promise<number> {
+  const [row] = await change(`UPDATE ${schema}.log_head SET era = era + 1 RETURNING era`);
   return Number(row?.['era']);
 }
 
