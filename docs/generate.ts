@@ -3,11 +3,15 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type ConfigKey, configKeys } from '../src/config/keys.ts';
 import { configSchema, sectionVariables } from '../src/config/schema.ts';
+import { type MetricRow, metricTable } from '../src/telemetry/metric-table.ts';
 
 type Page = { readonly path: string; readonly make: () => string };
 
 /** A generated page is a row. */
-const pages: readonly Page[] = [{ path: 'docs/reference/configuration.md', make: configurationPage }];
+const pages: readonly Page[] = [
+  { path: 'docs/reference/configuration.md', make: configurationPage },
+  { path: 'docs/reference/metrics.md', make: metricsPage },
+];
 
 /** Paths of the pages that differ from what the sources make. */
 export const stalePages = (root: string): readonly string[] =>
@@ -83,6 +87,22 @@ const shownDefault = (value: unknown): string =>
 
 const rangeText = (minimum: number | undefined, maximum: number | undefined, isCount: boolean): string =>
   isCount && minimum !== undefined ? ` From ${minimum} to ${maximum}.` : '';
+
+function metricsPage(): string {
+  const rows = Object.entries(metricTable).map(([name, row]) => metricLine(name, row));
+  return `${metricsHead}\n| metric | kind | labels | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+}
+
+const metricsHead = `<!-- Made by \`node docs/generate.ts\` from src/telemetry/metric-table.ts: change it there. -->
+
+# Metrics
+
+\`GET /metrics\` of the management listener answers Prometheus text: without token where the server listens on this machine only, else with the scope \`metrics:read\`. A series is there only for what exists: no position where positions have gaps, no progress where nothing is made anew. Beside the series below stand those of the process (\`process_*\`) and of the event loop, memory and garbage collection (\`nodejs_*\`).
+`;
+
+function metricLine(name: string, { kind, labels, help }: MetricRow): string {
+  return `| \`${name}\` | ${kind} | ${labels.map((label) => `\`${label}\``).join(', ') || '–'} | ${help} |`;
+}
 
 function run(args: readonly string[]): number {
   const root = join(import.meta.dirname, '..');

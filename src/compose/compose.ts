@@ -26,14 +26,14 @@ export type Running = { readonly addresses: Addresses; stop(): Promise<void> };
 
 /** When a part does not start, the parts that did are stopped again before this rejects. */
 export async function compose(given: Settings, options: ComposeOptions): Promise<Running> {
-  const { roles, isDemo, log } = options;
+  const { roles, isDemo } = options;
   const settings = isDemo ? demoSettings(given) : given;
   refuseLonelyGateway(roles);
   makeDataFolder(settings.dataDirectory);
   await using stack = new AsyncDisposableStack();
   const upstream = isDemo && roles.includes('gateway') ? await startSampleUpstream(sampleUpstreamPort) : undefined;
   if (upstream) stack.defer(() => upstream.stop());
-  const management = roles.includes('management') ? await startManagementRole(settings, log, stack) : undefined;
+  const management = roles.includes('management') ? await startManagementRole(settings, options, stack) : undefined;
   const carried = await startTraffic(settings, options, management, stack);
   const managementUrl = await management?.listen();
   const addresses: Addresses = {

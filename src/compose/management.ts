@@ -10,10 +10,12 @@ import type { Settings } from '../config/settings.ts';
 import { createFeed } from '../management/feed.ts';
 import { createManagement } from '../management/server.ts';
 import { exportAudit } from '../stores/integrity/export-audit.ts';
+import { measuredEventStore } from '../stores/measured-event-store.ts';
 import { openSqliteReadModels, type SqliteReadModels } from '../stores/models/sqlite-read-models.ts';
 import { openLog } from '../stores/open.ts';
 import { openSigningKey } from '../stores/secrets/signing-key.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
 import { addressText } from './addresses.ts';
 import { holdDataFolder } from './data-folder.ts';
 import { type AdminToken, ensureAdminToken, ensureOrganisation } from './first-start.ts';
@@ -33,19 +35,23 @@ export type ManagementRole = {
 /** Everything it opens is closed by the stack, in reverse order. */
 export async function startManagementRole(
   settings: Settings,
-  log: ProcessLog,
+  { log, version }: { readonly log: ProcessLog; readonly version: string },
   stack: AsyncDisposableStack,
 ): Promise<ManagementRole> {
   const { dataDirectory: directory, management } = settings;
   const held = holdDataFolder(directory);
   stack.defer(() => held.release());
-  const { store, cells, keyRing, models } = await openStores(settings, log, stack);
+  const { cells, keyRing, models, ...opened } = await openStores(settings, log, stack);
+  const metrics = createMetrics({ version });
+  const store = measuredEventStore(opened.store, metrics.appends);
   const now = (): Date => new Date();
   const orgId = await ensureOrganisation(store, now);
   const adminToken = ensureAdminToken(directory, management.bootstrapToken);
   const projections = [apiCatalog, certificateList, historyProjection, gatewayConfig];
   const projector = startProjector({ store, models, projections, log });
   stack.defer(() => projector.stop());
+  metrics.watchStore(store);
+  metrics.watchProjections(projector);
   const signer = await openSigningKey({ cells, keyRing });
   startReactors({ store, cells, keyRing, signer, orgId, anchorCopy: management.anchorCopy, now, log }, stack);
   const months = settings.store.personalDataMonths;
@@ -66,6 +72,7 @@ export async function startManagementRole(
     bootstrapToken: adminToken.token,
     exportAudit: (range) => exportAudit(store, signer, range),
     keyHealth: () => keeper.health(),
+    metrics: () => metrics.text(),
     feedReports: () => feed.reports(),
   });
   const listen = async (): Promise<string> => {

@@ -33,6 +33,7 @@ export type Services = {
   readonly keyHealth: () => KeyHealth;
   /** What gateways reported last. */
   readonly feedReports: () => readonly ReceivedReport[];
+  readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
   /** Entries on one page of the certificate list. */
   readonly pageSize: number;
   readonly now: () => Date;

@@ -10,6 +10,7 @@ export type Scope =
   | 'config:read'
   | 'config:restore'
   | 'gateways:read'
+  | 'metrics:read'
   | 'projections:read'
   | 'projections:write';
 

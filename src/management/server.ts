@@ -14,13 +14,13 @@ import { type Credential, createAuthenticate, tokenSha256 } from './authenticate
 import type { ManagementFeed } from './feed.ts';
 import { createCommands } from './handle-command.ts';
 import type { HeldSecrets, KeyHealth, Seal } from './held-secrets.ts';
+import type { Nodes } from './nodes.ts';
 import { createDocument } from './openapi.ts';
 import { createPersonalData, type NamedKeys } from './personal-data.ts';
-import type { Nodes } from './nodes.ts';
 import { createRestoreCommand } from './restore-commands.ts';
-import type { ExportAudit, Services } from './route.ts';
-import { routes } from './routes.ts';
+import type { ExportAudit, Route, Services } from './route.ts';
 import { createJudgeReport } from './routes/gateways.ts';
+import { routes } from './routes.ts';
 import { createSignedFeed } from './signed-feed.ts';
 import { createValidateOpenApi } from './validate.ts';
 
@@ -33,6 +33,8 @@ type ManagementSettings = {
   readonly pageSize: number;
   /** Requests a second and at once, per token. */
   readonly rateLimit: { readonly rate: number; readonly burst: number };
+  /** `/metrics` without token. Default: when the server listens on this machine only. */
+  readonly metricsArePublic?: boolean;
 };
 
 export type ManagementOptions = {
@@ -50,6 +52,7 @@ export type ManagementOptions = {
   readonly credentials?: readonly Credential[];
   readonly exportAudit: ExportAudit;
   readonly keyHealth: () => KeyHealth;
+  readonly metrics: Services['metrics'];
   /** What gateways get, and the key that signs it for those in other processes. */
   readonly feed: ManagementFeed;
   readonly signer: FeedSigner;
@@ -82,7 +85,8 @@ export function createManagement(options: ManagementOptions): Management {
   });
   const stopping = new AbortController();
   const services = createServices(options, stopping.signal);
-  const app = createApp({ routes, services, authenticate, maxDefinitionBytes: settings.bodyLimit, log });
+  const served = (settings.metricsArePublic ?? isLoopback(settings.listen)) ? routes.map(withOpenMetrics) : routes;
+  const app = createApp({ routes: served, services, authenticate, maxDefinitionBytes: settings.bodyLimit, log });
   const handle = app.callback();
   // Koa answers every request itself; its promise never rejects.
   const server = createServer((request, response) => void handle(request, response));
@@ -94,6 +98,14 @@ export function createManagement(options: ManagementOptions): Management {
       return stop(server);
     },
   };
+}
+
+const isLoopback = (listen: string): boolean => /^(?:127(?:\.\d+){3}|localhost|\[?::1\]?):\d+$/.test(listen);
+
+function withOpenMetrics(route: Route): Route {
+  if (route.path !== '/metrics') return route;
+  const { scope: _, ...open } = route;
+  return open;
 }
 
 /** What handlers work with, made of what the composition root gives. */
@@ -110,6 +122,7 @@ function createServices(
     settings,
     exportAudit,
     keyHealth,
+    metrics,
     feed,
     signer,
     nodes,
@@ -134,6 +147,7 @@ function createServices(
     restoreCommand: createRestoreCommand({ store, models, projector, secrets, now, ...checks }),
     exportAudit,
     keyHealth,
+    metrics,
     feed: createSignedFeed(feed, signer, now),
     nodes,
     judgeReport: createJudgeReport(),

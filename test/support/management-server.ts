@@ -13,11 +13,13 @@ import { memoryCells } from '../../src/stores/events/memory-cells.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
 import { chainedEventStore } from '../../src/stores/integrity/chained-event-store.ts';
 import { exportAudit } from '../../src/stores/integrity/export-audit.ts';
+import { measuredEventStore } from '../../src/stores/measured-event-store.ts';
 import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
 import type { KeyRing } from '../../src/stores/secrets/keyring.ts';
 import { masterKeyFile } from '../../src/stores/secrets/master-key.ts';
 import { openSigningKey } from '../../src/stores/secrets/signing-key.ts';
 import { openKeyRing } from '../../src/stores/secrets/sqlite-keyring.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { keptLog } from './given.ts';
 import { temporaryFolder } from './temporary.ts';
 
@@ -67,8 +69,11 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     projections: [apiCatalog, certificateList, historyProjection, ...projections],
     log,
   });
-  const chained = chainedEventStore(wrap(store));
+  const metrics = createMetrics({ version: 'test' });
+  const chained = chainedEventStore(measuredEventStore(wrap(store), metrics.appends));
   const signer = await openSigningKey({ cells: memoryCells(), keyRing });
+  metrics.watchStore(store);
+  metrics.watchProjections(projector);
   const token = `svct_bootstrap_${randomBytes(32).toString('base64url')}`;
   const management = createManagement({
     ...rest,
@@ -87,6 +92,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     bootstrapToken: token,
     orgId,
     keyHealth: () => ({ status: 'pass', output: 'not looked at' }),
+    metrics: () => metrics.text(),
     exportAudit: (range) => exportAudit(chained, signer, range),
     feedReports,
     log,

@@ -29,6 +29,15 @@ async function health(_: Call, services: Services): Promise<Reply> {
   };
 }
 
+async function metrics(_: Call, services: Services): Promise<Reply> {
+  const { type, text } = await services.metrics();
+  return { status: 200, type, stream: once(text) };
+}
+
+async function* once(text: string): AsyncGenerator<string> {
+  yield text;
+}
+
 export const metaRoutes: readonly Route[] = [
   {
     method: 'GET',
@@ -70,5 +79,20 @@ export const metaRoutes: readonly Route[] = [
       example: { status: 'pass', description: 'management plane of svc', revision: '12', details: {} },
     },
     handle: health,
+  },
+  {
+    method: 'GET',
+    path: '/metrics',
+    operationId: 'getMetrics',
+    summary: 'Metrics for Prometheus; without token where the server listens on this machine only',
+    ...openRoute,
+    scope: 'metrics:read',
+    answer: {
+      description: 'Prometheus text; `docs/reference/metrics.md` names the series',
+      type: 'text/plain',
+      schema: { type: 'string' },
+      example: '# TYPE svc_store_available gauge\nsvc_store_available 1\n',
+    },
+    handle: metrics,
   },
 ];

@@ -1,0 +1,35 @@
+/** The event store with a meter on its appends: how long they take, and how often they collide, repeat or end unknown. */
+import { type AppendOptions, type EventStore, EventStoreError, type Write } from '../../domain/event-store.ts';
+import type { AppendMeter } from '../telemetry/metrics.ts';
+
+/** The same store in every other respect. */
+export function measuredEventStore(store: EventStore, meter: AppendMeter): EventStore {
+  const append = async (writes: readonly Write[], options: AppendOptions) => {
+    const startedMs = performance.now();
+    try {
+      const appended = await store.append(writes, options);
+      if (appended.duplicate) meter.duplicate();
+      return appended;
+    } catch (error) {
+      if (error instanceof EventStoreError && error.code === 'WrongExpectedVersion') meter.conflict();
+      if (error instanceof EventStoreError && error.code === 'UnknownOutcome') meter.unknownOutcome();
+      throw error;
+    } finally {
+      meter.took((performance.now() - startedMs) / 1_000);
+    }
+  };
+  return {
+    append,
+    readStream: (...args) => store.readStream(...args),
+    readAll: (...args) => store.readAll(...args),
+    subscribe: (...args) => store.subscribe(...args),
+    positionAt: (...args) => store.positionAt(...args),
+    command: (...args) => store.command(...args),
+    retain: (...args) => store.retain(...args),
+    head: () => store.head(),
+    health: () => store.health(),
+    close: () => store.close(),
+    identity: store.identity,
+    can: store.can,
+  };
+}

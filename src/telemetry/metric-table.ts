@@ -1,0 +1,47 @@
+/** Every metric of our own by name: what it is, in which unit, with which labels. `docs/reference/metrics.md` is made from it. */
+
+export type MetricKind = 'counter' | 'gauge' | 'histogram';
+
+export type MetricRow = {
+  readonly kind: MetricKind;
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** Upper bounds of a histogram. */
+  readonly buckets?: readonly number[];
+};
+
+/** One durable write takes a millisecond on a good disk; a second is an incident. */
+const appendSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const gauge = (help: string, ...labels: readonly string[]): MetricRow => ({ kind: 'gauge', help, labels });
+const counter = (help: string): MetricRow => ({ kind: 'counter', help, labels: [] });
+
+export const metricTable = {
+  svc_build_info: gauge('Always 1; the labels say which program runs.', 'version', 'node_version'),
+  svc_store_append_seconds: {
+    kind: 'histogram',
+    help: 'How long an append took, whatever came of it.',
+    labels: [],
+    buckets: appendSeconds,
+  },
+  svc_store_conflicts_total: counter('Appends that another writer was faster than.'),
+  svc_store_duplicates_total: counter('Appends that had been made before and changed nothing.'),
+  svc_store_unknown_outcomes_total: counter(
+    'Appends of which nobody knows whether they happened; their callers repeat them.',
+  ),
+  svc_store_available: gauge('1 when the event store can be read and takes writes, else 0.'),
+  svc_store_position: gauge('Position of the last event; only of engines whose positions have no gaps.'),
+  svc_projection_position: gauge(
+    'Position of what readers of a read model see; only of engines whose positions have no gaps.',
+    'projection',
+  ),
+  svc_projection_lag_events: gauge(
+    'Events of the log that a read model does not show yet; only of engines whose positions have no gaps.',
+    'projection',
+  ),
+  svc_projection_lag_seconds: gauge('Time since a read model was at the head of the log; 0 at the head.', 'projection'),
+  svc_projection_parked: gauge('Events that a projection could not take and has set aside.', 'projection'),
+  svc_projection_rebuild_progress: gauge('0 to 1 while a read model is made anew; absent otherwise.', 'projection'),
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+export type MetricName = keyof typeof metricTable;

@@ -1,0 +1,105 @@
+/** The metrics of a process as Prometheus text. Counters are counted where things happen, gauges are read when somebody asks. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { EventStore } from '../../domain/event-store.ts';
+import type { Projector } from '../../projections/projector.ts';
+import { type MetricName, type MetricRow, metricTable } from './metric-table.ts';
+
+export type MetricsText = { readonly type: string; readonly text: string };
+
+/** What appends to the event store report. */
+export type AppendMeter = {
+  took(seconds: number): void;
+  conflict(): void;
+  duplicate(): void;
+  unknownOutcome(): void;
+};
+
+export type Metrics = {
+  readonly appends: AppendMeter;
+  /** Position and health of the log are read at each scrape from here on. */
+  watchStore(store: Pick<EventStore, 'head' | 'health' | 'can'>): void;
+  watchProjections(projector: Pick<Projector, 'status'>): void;
+  text(): Promise<MetricsText>;
+};
+
+export function createMetrics({ version }: { readonly version: string }): Metrics {
+  const registry = new Registry();
+  const made = makersOn(registry);
+  collectDefaultMetrics({ register: registry });
+  made.gauge('svc_build_info').set({ version, node_version: process.version }, 1);
+  // Read at each scrape, in this order.
+  const looks: (() => Promise<void>)[] = [];
+  return {
+    appends: appendMeter(made),
+    watchStore: (store) => void looks.push(storeLook(made, store)),
+    watchProjections: (projector) => void looks.push(projectionLook(made, projector)),
+    async text() {
+      for (const look of looks) await look();
+      return { type: registry.contentType, text: await registry.metrics() };
+    },
+  };
+}
+
+type Makers = ReturnType<typeof makersOn>;
+
+/** Metrics by their rows. A series begins with its first value, so that nothing is shown that does not exist. */
+function makersOn(registry: Registry) {
+  const rowOf = (name: MetricName) => {
+    const { help, labels, buckets }: MetricRow = metricTable[name];
+    const common = { name, help, labelNames: [...labels], registers: [registry] };
+    return { common, buckets: buckets ? { buckets: [...buckets] } : {} };
+  };
+  return {
+    gauge: (name: MetricName) => new Gauge(rowOf(name).common),
+    counter: (name: MetricName) => new Counter(rowOf(name).common),
+    histogram: (name: MetricName) => new Histogram({ ...rowOf(name).common, ...rowOf(name).buckets }),
+  };
+}
+
+function appendMeter({ counter, histogram }: Makers): AppendMeter {
+  const seconds = histogram('svc_store_append_seconds');
+  const conflicts = counter('svc_store_conflicts_total');
+  const duplicates = counter('svc_store_duplicates_total');
+  const unknown = counter('svc_store_unknown_outcomes_total');
+  return {
+    took: (value) => seconds.observe(value),
+    conflict: () => conflicts.inc(),
+    duplicate: () => duplicates.inc(),
+    unknownOutcome: () => unknown.inc(),
+  };
+}
+
+/** A log that does not answer has no position; that it does not answer is a fact of its own. */
+function storeLook({ gauge }: Makers, store: Pick<EventStore, 'head' | 'health' | 'can'>) {
+  const available = gauge('svc_store_available');
+  const position = store.can.gapless ? gauge('svc_store_position') : undefined;
+  return async (): Promise<void> => {
+    const health = await store.health().catch(() => undefined);
+    available.set(health?.readable && health.writable ? 1 : 0);
+    if (!position) return;
+    const head = await store.head().catch(() => undefined);
+    if (head === undefined) position.remove();
+    else position.set(Number(head));
+  };
+}
+
+function projectionLook({ gauge }: Makers, projector: Pick<Projector, 'status'>) {
+  const position = gauge('svc_projection_position');
+  const lagEvents = gauge('svc_projection_lag_events');
+  const lagSeconds = gauge('svc_projection_lag_seconds');
+  const parked = gauge('svc_projection_parked');
+  const progress = gauge('svc_projection_rebuild_progress');
+  return async (): Promise<void> => {
+    for (const metric of [position, lagEvents, lagSeconds, parked, progress]) metric.reset();
+    for (const status of await projector.status()) {
+      const labels = { projection: status.name };
+      lagSeconds.set(labels, status.lagSeconds);
+      parked.set(labels, status.parked.length);
+      if (status.lag !== undefined) {
+        lagEvents.set(labels, status.lag);
+        position.set(labels, Number(status.position));
+      }
+      if (status.rebuild?.progress !== undefined) progress.set(labels, status.rebuild.progress);
+    }
+  };
+}

@@ -1,0 +1,123 @@
+/** Metrics at `/metrics`: what the store and the projections report, with real values; who may read them. */
+import { expect } from 'chai';
+import { EventStoreError } from '../../domain/event-store.ts';
+import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
+import { measuredEventStore } from '../../src/stores/measured-event-store.ts';
+import { metricTable } from '../../src/telemetry/metric-table.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { countingProjection } from '../support/counting-projection.ts';
+import { append, event, write } from '../support/event-store-events.ts';
+import { eventually } from '../support/eventually.ts';
+import { apiCreated, appendEvents } from '../support/given.ts';
+import { named } from '../support/management-refusals.ts';
+import { forwarded, startTestManagement } from '../support/management-server.ts';
+
+/** Values by series, `name{label="x"}`. */
+const seriesOf = (text: string): ReadonlyMap<string, number> =>
+  new Map(
+    text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))] as const),
+  );
+
+describe('metrics', () => {
+  it('of the management plane: log, appends, every projection, process and event loop', async () => {
+    await using management = await startTestManagement();
+    const created = await management.call('POST', '/api/apis/streams', named('first'));
+    expect(created.status, created.text).to.equal(200);
+    const head = Number(await management.store.head());
+    const series = await eventually(async () => {
+      const answer = await fetch(`${management.url}/metrics`);
+      expect(answer.headers.get('content-type')).to.match(/^text\/plain/);
+      const found = seriesOf(await answer.text());
+      return found.get('svc_projection_lag_events{projection="history"}') === 0 ? found : undefined;
+    });
+    expect(series.get('svc_store_position')).to.equal(head);
+    expect(series.get('svc_store_available')).to.equal(1);
+    expect(series.get('svc_store_append_seconds_count')).to.be.greaterThan(0);
+    for (const projection of ['apis', 'certs', 'history']) {
+      expect(series.get(`svc_projection_position{projection="${projection}"}`)).to.equal(head);
+      expect(series.get(`svc_projection_lag_seconds{projection="${projection}"}`)).to.equal(0);
+      expect(series.get(`svc_projection_parked{projection="${projection}"}`)).to.equal(0);
+    }
+    expect(series.get(`svc_build_info{version="test",node_version="${process.version}"}`)).to.equal(1);
+    expect([...series.keys()].some((name) => name.startsWith('nodejs_eventloop_lag'))).to.equal(true);
+    expect(series.has('process_resident_memory_bytes')).to.equal(true);
+    expect([...series.keys()].some((name) => name.startsWith('svc_projection_rebuild_progress'))).to.equal(false);
+  });
+
+  it('of a projection that lags, parks and is made anew', async () => {
+    const stuck = countingProjection({
+      name: 'stuck',
+      apply: () => {
+        throw new Error('cannot take it');
+      },
+    });
+    await using management = await startTestManagement({ projections: [stuck] });
+    await appendEvents(management.store, apiCreated());
+    const scrape = async () => seriesOf((await management.call('GET', '/metrics')).text);
+    await eventually(async () => (await scrape()).get('svc_projection_parked{projection="stuck"}') === 1);
+    await management.call('POST', '/api/projections/stuck/rebuild');
+    await eventually(async () => (await scrape()).get('svc_projection_rebuild_progress{projection="stuck"}') === 0);
+  });
+
+  it('need a token where others can reach the server', async () => {
+    await using management = await startTestManagement({ settings: { metricsArePublic: false } });
+    expect((await fetch(`${management.url}/metrics`)).status).to.equal(401);
+    expect((await management.call('GET', '/metrics')).status).to.equal(200);
+  });
+
+  it('say that the store is away, and show no position then', async () => {
+    const store = new MemoryEventStore();
+    const metrics = createMetrics({ version: 'test' });
+    let isAway = false;
+    const fail = async (): Promise<never> => {
+      throw new EventStoreError('StoreUnavailable', 'gone');
+    };
+    metrics.watchStore({
+      can: store.can,
+      head: () => (isAway ? fail() : store.head()),
+      health: () => (isAway ? fail() : store.health()),
+    });
+    expect(seriesOf((await metrics.text()).text).get('svc_store_position')).to.equal(0);
+    isAway = true;
+    const series = seriesOf((await metrics.text()).text);
+    expect(series.get('svc_store_available')).to.equal(0);
+    expect(series.has('svc_store_position')).to.equal(false);
+  });
+
+  it('count conflicts, duplicates and unknown outcomes of appends', async () => {
+    const store = new MemoryEventStore();
+    const metrics = createMetrics({ version: 'test' });
+    let isLost = false;
+    const append0: MemoryEventStore['append'] = async (...args) => {
+      if (isLost) throw new EventStoreError('UnknownOutcome', 'no answer');
+      return store.append(...args);
+    };
+    const measured = measuredEventStore({ ...forwarded(store), append: append0 }, metrics.appends);
+    const made = event();
+    await append(measured, [write('api-a', 'noStream', made)]);
+    await append(measured, [write('api-a', 'noStream', made)]);
+    await append(measured, [write('api-a', 'noStream', event())]).catch(() => undefined);
+    isLost = true;
+    await append(measured, [write('api-a', 'any', event())]).catch(() => undefined);
+    const series = seriesOf((await metrics.text()).text);
+    for (const [name, value] of [
+      ['svc_store_duplicates_total', 1],
+      ['svc_store_conflicts_total', 1],
+      ['svc_store_unknown_outcomes_total', 1],
+      ['svc_store_append_seconds_count', 4],
+    ] as const) {
+      expect(series.get(name), name).to.equal(value);
+    }
+  });
+
+  it('have names in base units, `_total` on counters, and a help text', () => {
+    for (const [name, { kind, help }] of Object.entries(metricTable)) {
+      expect(name).to.match(/^svc_[a-z_]+$/);
+      expect(name.endsWith('_total'), name).to.equal(kind === 'counter');
+      expect(help).to.match(/^[A-Z0-9].*\.$/);
+    }
+  });
+});
