@@ -14,6 +14,8 @@ export type NodeError = {
   readonly id: string;
   readonly code: string;
   readonly message: string;
+  /** Of the event that made the object as it was refused. */
+  readonly position?: Position;
   readonly keptRevision?: string;
 };
 

@@ -3,6 +3,7 @@ import type { ApiDefinition } from '../domain/api/definition.ts';
 import { gatewayExtension } from '../domain/api/definition.ts';
 import { normalHost, normalListenPath } from '../domain/api/paths.ts';
 import type { Problem } from '../domain/errors.ts';
+import type { NodeError } from '../domain/gateway-node.ts';
 import { type ApiId, toApiId } from '../domain/ids.ts';
 import { isObject, textAt } from '../domain/json.ts';
 import type { GatewayObject, GatewaySnapshot } from '../projections/gateway-config.ts';
@@ -35,21 +36,13 @@ type ApiResult = {
   readonly keptRevision?: string;
 };
 
-/** An API that does not compile keeps its previous good revision, or is not served at all. */
-type Rejected = {
-  readonly kind: 'api';
-  readonly id: string;
-  readonly code: string;
-  readonly message: string;
-  readonly keptRevision?: string;
-};
-
 export type Compiled = {
   readonly table: RouteTable;
   /** By object key; what the next compilation may reuse. */
   readonly apis: ReadonlyMap<string, CompiledApi>;
   readonly results: readonly ApiResult[];
-  readonly rejected: readonly Rejected[];
+  /** An API that does not compile keeps its previous good revision, or is not served at all. */
+  readonly rejected: readonly NodeError[];
   /** The good objects that run in place of rejected ones. */
   readonly kept: Readonly<Record<string, GatewayObject>>;
 };
@@ -63,7 +56,7 @@ export type Before = {
 export function compile(snapshot: GatewaySnapshot, before: Before, dependencies: CompileDependencies): Compiled {
   const apis = new Map<string, CompiledApi>();
   const results: ApiResult[] = [];
-  const rejected: Rejected[] = [];
+  const rejected: NodeError[] = [];
   const kept: Record<string, GatewayObject> = {};
   const homeless: Claim[] = [];
   for (const [key, object] of Object.entries(snapshot.objects)) {
@@ -84,7 +77,7 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
     } else homeless.push(...claimOfBroken(object));
     const { code, message } = built;
     const keptRevision = good ? { keptRevision: good.object.revision } : {};
-    rejected.push({ kind: 'api', id: object.id, code, message, ...keptRevision });
+    rejected.push({ kind: 'api', id: object.id, code, message, position: object.position, ...keptRevision });
     results.push({ id: object.id, result: 'rejected', code, message, ...keptRevision });
   }
   const claims = [...homeless, ...[...apis.values()].map(claimOf)];

@@ -1,19 +1,24 @@
 /** Starts and stops one gateway: ties feed → compile → swap → report, and requests → records. */
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { NodeError } from '../domain/gateway-node.ts';
 import type { RecordLane } from '../domain/record-log.ts';
 import { type MakeRecord, recordMaker } from './analytics/outcome.ts';
 import { Recorder } from './analytics/recorder.ts';
 import type { CheckApi } from './check-api.ts';
 import { type Compiled, type CompiledApi, compile, retireOthers } from './compile.ts';
-import type { Feed, RejectedObject } from './feed/feed.ts';
+import type { Feed, GatewayReport, SnapshotSource } from './feed/feed.ts';
 import { diskGenerations, type Generation } from './feed/generations.ts';
 import { Reports } from './feed/reports.ts';
-import { type SnapshotSource, Subscription } from './feed/subscription.ts';
+import type { SignedSnapshot } from './feed/signed.ts';
+import { Subscription } from './feed/subscription.ts';
+import type { Trust } from './feed/trust.ts';
 import type { Context } from './http/context.ts';
-import { ControlServer, type Health } from './http/control.ts';
+import { ControlServer } from './http/control.ts';
 import { ProxyServer } from './http/server.ts';
 import type { Clock, Counters, Log } from './ports.ts';
+import { configOf, healthOf, readinessOf, reportOf, revisionNumber, type Standing } from './standing.ts';
 import { Agents } from './upstream/agents.ts';
 
 type Address = { readonly host: string; readonly port: number };
@@ -21,6 +26,8 @@ type Address = { readonly host: string; readonly port: number };
 /** Every member has a default; durations in ms, sizes in bytes. */
 export type GatewaySettings = {
   readonly version: string;
+  /** What the node belongs to, in reports. */
+  readonly group: string;
   readonly tags: readonly string[];
   readonly trustedProxies: readonly string[];
   readonly maxHeaderBytes: number;
@@ -38,10 +45,13 @@ export type GatewaySettings = {
   readonly bodyIdleMs: number;
   /** At most one swap in so many ms. */
   readonly swapEveryMs: number;
+  /** Readiness fails when the configuration has not been confirmed for so long; undefined: never. */
+  readonly maxStalenessMs: number | undefined;
 };
 
 const defaultGatewaySettings: GatewaySettings = {
   version: '0.0.0',
+  group: 'default',
   tags: [],
   trustedProxies: [],
   maxHeaderBytes: 32_768,
@@ -55,6 +65,7 @@ const defaultGatewaySettings: GatewaySettings = {
   bufferBytes: 33_554_432,
   bodyIdleMs: 60_000,
   swapEveryMs: 75,
+  maxStalenessMs: undefined,
 };
 
 export type GatewayOptions = {
@@ -66,6 +77,10 @@ export type GatewayOptions = {
   readonly clock: Clock;
   /** Name of this node in reports. */
   readonly node: string;
+  /** What the disk holds is believed only when it is signed. Without it the feed is a function call. */
+  readonly trust?: Trust | undefined;
+  /** A snapshot to start from when the disk has none. */
+  readonly seed?: (() => Promise<SignedSnapshot>) | undefined;
   readonly listen: Address;
   readonly controlListen: Address;
   /** Where the node keeps its last good configurations. */
@@ -78,7 +93,7 @@ type Applied = {
   readonly position: string;
   /** Of the last change that is served. */
   readonly revision: string;
-  readonly rejected: readonly RejectedObject[];
+  readonly rejected: readonly NodeError[];
 };
 
 export type Gateway = {
@@ -109,7 +124,9 @@ class RunningGateway implements Gateway {
   readonly #subscription: Subscription;
   readonly #reports: Reports;
   readonly #waiting = new Set<() => void>();
+  readonly #run: { readonly run: string; readonly startedAt: string };
   #compiled: Compiled | undefined;
+  #compileMs = 0;
   #position = '';
   #revision = '';
   #source: SnapshotSource | undefined;
@@ -121,30 +138,34 @@ class RunningGateway implements Gateway {
     this.#options = options;
     const settings = { ...defaultGatewaySettings, ...options.settings };
     this.#settings = settings;
-    const { feed, lane, log, clock, directory } = options;
+    const { feed, lane, log, clock, directory, trust, seed } = options;
+    this.#run = { run: randomUUID(), startedAt: new Date(clock.now()).toISOString() };
     const { frame, bufferBytes, version } = settings;
     this.#recorder = settings.analytics ? new Recorder({ lane, clock, log, version, frame, bufferBytes }) : undefined;
     this.#makeRecord = recordMaker({ clock, nodeTags: settings.tags });
-    this.#reports = new Reports(feed, log);
+    this.#reports = new Reports({
+      ...{ feed, log, report: () => this.#report() },
+      superseded: (reason) => this.#subscription.quit(reason),
+    });
     this.#server = new ProxyServer({
       table: () => this.#compiled?.table,
       ended: (context) => this.#record(context),
-      hello: () => JSON.stringify(this.#hello()),
+      hello: () => JSON.stringify(healthOf(this.#standing())),
       ...{ log, clock, ...settings },
     });
     this.#control = new ControlServer({
-      isReady: () => this.#compiled !== undefined && this.#stopping === undefined,
+      readiness: () => readinessOf(this.#standing(), this.#stopping !== undefined),
       revision: () => this.#compiled?.table.revision ?? '0',
-      health: () => this.#health(),
-      config: () => this.#config(),
+      health: () => healthOf(this.#standing()),
+      config: () => configOf(this.#standing()),
       reload: (wait) => this.#reload(wait),
       secret: settings.controlSecret,
     });
     this.#subscription = new Subscription({
-      generations: diskGenerations(join(directory, 'generations'), log),
+      generations: diskGenerations(join(directory, 'generations'), log, trust),
       apply: (generation, source) => this.#apply(generation, source),
       advance: (position) => this.#advance(position),
-      ...{ feed, clock, log, swapEveryMs: settings.swapEveryMs },
+      ...{ feed, seed, clock, log, swapEveryMs: settings.swapEveryMs },
     });
   }
 
@@ -158,6 +179,7 @@ class RunningGateway implements Gateway {
       throw error;
     }
     await this.#subscription.start();
+    this.#reports.start();
   }
 
   applied(): Applied {
@@ -201,7 +223,9 @@ class RunningGateway implements Gateway {
     const { checkApi, counters, log, clock } = this.#options;
     const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
     const dependencies = { checkApi, counters, log, clock, agents: this.#agents, lookUpKey: noKeys, ...this.#settings };
+    const startMs = clock.monotonic();
     const compiled = compile(snapshot, { apis: before, kept }, dependencies);
+    this.#compileMs = clock.monotonic() - startMs;
     // The swap: requests that come from here on pick up the new table, those under way keep theirs.
     this.#compiled = compiled;
     this.#source = source;
@@ -210,13 +234,17 @@ class RunningGateway implements Gateway {
     for (const { id, code, message } of compiled.rejected)
       log.error('an API was rejected', { apiId: id, code, message });
     log.info('configuration applied', { revision: compiled.table.revision, apis: compiled.apis.size, source });
-    this.#advance(snapshot.position);
-    const { position, revision } = snapshot;
-    this.#reports.send({ node: this.#options.node, position, revision, rejected: compiled.rejected });
+    this.#moveTo(snapshot.position);
+    this.#reports.now();
     return compiled.kept;
   }
 
   #advance(position: string): void {
+    this.#moveTo(position);
+    this.#reports.soon();
+  }
+
+  #moveTo(position: string): void {
     this.#position = position;
     for (const check of [...this.#waiting]) check();
   }
@@ -231,73 +259,32 @@ class RunningGateway implements Gateway {
     const isAwaited = wait === 'true' || (wait !== undefined && /^\d+$/.test(wait));
     if (!isAwaited) {
       refreshing.catch((error: unknown) => log.warn('a reload failed; what runs goes on', { error }));
-      return { status: 'ok', message: '', revision: this.#revisionNumber(), apis: [] };
+      return { status: 'ok', message: '', revision: revisionNumber(this.#compiled), apis: [] };
     }
     await refreshing;
     if (wait !== 'true')
       await this.waitForRevision(wait.padStart(this.#position.length, '0'), AbortSignal.timeout(30_000));
     const results = this.#compiled?.results ?? [];
     const status = results.some(({ result }) => result === 'rejected') ? 'partial' : 'ok';
-    return { status, message: '', revision: this.#revisionNumber(), apis: results };
+    return { status, message: '', revision: revisionNumber(this.#compiled), apis: results };
   }
 
-  #revisionNumber(): number {
-    return Number(this.#compiled?.table.revision ?? 0);
-  }
-
-  #config(): unknown {
-    const apis = [...(this.#compiled?.apis.values() ?? [])].map(({ object, route, steps }) => {
-      const { definition } = route;
-      const { apiId: id, name, domain, listenPath, active, internal, upstream } = definition;
-      const { revision, sha256 } = object;
-      return {
-        id,
-        name,
-        domain,
-        listenPath,
-        active,
-        internal,
-        revision,
-        sha256,
-        upstream: masked(upstream.url),
-        steps,
-      };
-    });
-    const errors = this.#compiled?.rejected ?? [];
-    return { revision: this.#revisionNumber(), position: this.#position, source: this.#source, apis, errors };
-  }
-
-  #health(): Health {
-    const rejected = this.#compiled?.rejected.length ?? 0;
-    const silentMs = this.#subscription.silentMs;
-    const isFeedSilent = silentMs === undefined || silentMs > 60_000;
-    const status = this.#compiled === undefined ? 'fail' : rejected > 0 || isFeedSilent ? 'warn' : 'pass';
-    const { version } = this.#settings;
+  #standing(): Standing {
+    const { silentMs, ageMs, trouble } = this.#subscription;
+    const { version, maxStalenessMs } = this.#settings;
     return {
-      ...{ status, version, description: 'svc gateway', revision: this.#revisionNumber() },
-      details: {
-        snapshot: {
-          status: this.#compiled === undefined ? 'fail' : rejected > 0 ? 'warn' : 'pass',
-          componentType: 'datastore',
-          output: { source: this.#source ?? 'none', position: this.#position, rejected },
-        },
-        feed: {
-          status: isFeedSilent ? 'warn' : 'pass',
-          componentType: 'component',
-          output: silentMs === undefined ? 'never answered' : `answered ${Math.round(silentMs)} ms ago`,
-        },
-      },
+      ...{ version, maxStalenessMs, silentMs, ageMs, trouble },
+      ...{ compiled: this.#compiled, source: this.#source, position: this.#position, revision: this.#revision },
+      nowMs: this.#options.clock.monotonic(),
     };
   }
 
-  #hello(): unknown {
-    const { status, version, description, details } = this.#health();
-    return { status: status === 'fail' ? 'fail' : status, version, description, details };
+  #report(): GatewayReport {
+    const { node } = this.#options;
+    const { group, tags } = this.#settings;
+    return reportOf({ ...this.#run, node, group, tags }, this.#standing(), this.#compileMs);
   }
 }
 
 /** There are no access keys yet: whatever is sent, nobody is let in. */
 const noKeys = (): undefined => undefined;
-
-/** A URL without what stands before its host. */
-const masked = (url: string | undefined): string | undefined => url?.replace(/^([a-z]+:\/\/)[^/@]*@/i, '$1***@');

@@ -1,5 +1,6 @@
 /** The configuration that gateways run from: snapshot types, the fold of events into it, and `applyChange`, which gateways use too. */
 import type { ApiDocument, ApiKind } from '../domain/api/definition.ts';
+import { tagsOf } from '../domain/api/oas.ts';
 import { never, type Recorded } from '../domain/event.ts';
 import type { Position } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
@@ -33,7 +34,14 @@ export type GatewaySnapshot = {
 
 export type GatewayChange =
   | { readonly op: 'upsert'; readonly position: Position; readonly object: GatewayObject }
-  | { readonly op: 'remove'; readonly position: Position; readonly kind: 'api'; readonly id: string };
+  | {
+      readonly op: 'remove';
+      readonly position: Position;
+      readonly kind: 'api';
+      readonly id: string;
+      /** It is there for gateways with other labels: who never had it has lost nothing. */
+      readonly elsewhere?: true;
+    };
 
 export const objectKey = (kind: 'api', id: string): string => `${kind}:${id}`;
 
@@ -48,6 +56,7 @@ export function applyChanges(
   for (const change of changes) {
     if (change.position <= snapshot.revision) continue;
     if (change.op === 'upsert') objects[objectKey(change.object.kind, change.object.id)] = change.object;
+    else if (change.elsewhere && !Object.hasOwn(objects, objectKey(change.kind, change.id))) continue;
     else delete objects[objectKey(change.kind, change.id)];
     revision = change.position;
   }
@@ -177,8 +186,29 @@ export type ChangesAfter =
   | { readonly changes: readonly GatewayChange[]; readonly isComplete: boolean }
   | { readonly tooOld: true };
 
+/** Position of the last change of anything. */
+export const lastChange = (documents: DocumentReader): Position => readMeta(documents).revision;
+
+/** Gateways with labels run only what shares one; what has none runs on gateways without. */
+const isFor = ({ body }: GatewayObject, tags: readonly string[]): boolean =>
+  tagsOf(body.document).some((tag) => tags.includes(tag));
+
+export const forTags = (all: GatewaySnapshot['objects'], tags: readonly string[]): GatewaySnapshot['objects'] =>
+  Object.fromEntries(Object.entries(all).filter(([, object]) => isFor(object, tags)));
+
+/** An object that is for others now is gone for those who ask. */
+function seenWith(change: GatewayChange, tags: readonly string[]): GatewayChange {
+  if (change.op === 'remove' || tags.length === 0 || isFor(change.object, tags)) return change;
+  const { position, object } = change;
+  return { op: 'remove', position, kind: object.kind, id: object.id, elsewhere: true };
+}
+
 /** In order. Not complete: the next ones are asked for with the position of the last one given. */
-export function changesAfter(documents: DocumentReader, position: Position): ChangesAfter {
+export function changesAfter(
+  documents: DocumentReader,
+  position: Position,
+  tags: readonly string[] = [],
+): ChangesAfter {
   if (position < readMeta(documents).dropped) return { tooOld: true };
   const query = { after: position, limit: maxChanges + 1 };
   const upserts = documents.list(objects, query).map(({ body }): GatewayChange => {
@@ -187,5 +217,6 @@ export function changesAfter(documents: DocumentReader, position: Position): Cha
   });
   const found = [...upserts, ...documents.list(removals, query).map(({ body }) => body as GatewayChange)];
   found.sort((a, b) => (a.position < b.position ? -1 : 1));
-  return { changes: found.slice(0, maxChanges), isComplete: found.length <= maxChanges };
+  const changes = found.slice(0, maxChanges).map((change) => seenWith(change, tags));
+  return { changes, isComplete: found.length <= maxChanges };
 }

@@ -37,7 +37,7 @@ export function readDefinition(
     ...(domain === undefined ? {} : { domain: normalHost(domain) }),
     listenPath: normalListenPath(textAt(server, 'listenPath', 'value') ?? '/'),
     stripListenPath: at(server, 'listenPath', 'strip') === true,
-    tags: isOn(server['gatewayTags']) ? texts(at(server, 'gatewayTags', 'tags')) : [],
+    tags: tagsOf(document),
     upstream: readUpstream(objectAt(extension, 'upstream') ?? {}),
     ...(authentication ? { authentication } : {}),
     ...readMiddleware(middleware),
@@ -45,6 +45,12 @@ export function readDefinition(
     revisionHeader: isOn(server['revisionHeader']),
   };
   return { definition, problems };
+}
+
+/** Labels of the gateways that run it; none while they are switched off. */
+export function tagsOf(document: ApiDocument): readonly string[] {
+  const labels = at(document, gatewayExtension, 'server', 'gatewayTags');
+  return isOn(labels) ? texts(at(labels, 'tags')) : [];
 }
 
 function readUpstream(upstream: JsonObject): ApiDefinition['upstream'] {

@@ -1,31 +1,68 @@
 /** The port through which a gateway gets its configuration: a snapshot, then changes by position. In process it is a function call. */
+import type { NodeError, NodeIdentity } from '../../domain/gateway-node.ts';
 import type { GatewayChange, GatewaySnapshot } from '../../projections/gateway-config.ts';
+import type { SignedChanges, SignedSnapshot } from './signed.ts';
+
+/** Positions are comparable within one log and one era only, so they are named with both. */
+export type FeedPlace = Pick<GatewaySnapshot, 'logId' | 'era' | 'position'>;
+
+export type FeedChanges = { readonly changes: readonly GatewayChange[]; readonly next: string };
 
 export type FeedAnswer =
-  | { readonly changes: readonly GatewayChange[]; readonly next: string }
-  /** The place asked for is not there any more (or never was): take a snapshot. */
+  | (FeedChanges & Partial<SignedChanges>)
+  /** The place asked for is not there any more: take a snapshot. */
   | { readonly tooOld: true };
 
 export interface Feed {
-  snapshot(signal: AbortSignal): Promise<GatewaySnapshot>;
-  /** Waits until there is something after `after` (position) or some seconds have passed; an idle answer moves `next`. */
-  changes(after: string, signal: AbortSignal): Promise<FeedAnswer>;
-  /** Tells management what this node runs: applied revision, and which objects it had to keep back. */
+  /** What comes over the network is signed, and was checked. */
+  snapshot(signal: AbortSignal): Promise<GatewaySnapshot | SignedSnapshot>;
+  /** Waits until there is something after the place or some seconds have passed; an idle answer moves `next`. */
+  changes(after: FeedPlace, signal: AbortSignal): Promise<FeedAnswer>;
+  /** Tells management what this node runs. Throws `FeedRefusal` with `node_superseded` when another process has its name now. */
   report(report: GatewayReport): Promise<void>;
 }
 
-export type GatewayReport = {
+/** Where the configuration came from that runs. */
+export type SnapshotSource = 'disk' | 'seed' | 'feed';
+
+export type GatewayReport = NodeIdentity & {
   readonly node: string;
+  /** One start of the process: of two that claim one name the newer wins. */
+  readonly run: string;
+  readonly startedAt: string;
+  /** `none`: it never had a configuration. */
+  readonly source: SnapshotSource | 'none';
+  /** How many APIs it serves. */
+  readonly apis: number;
   readonly position: string;
   readonly revision: string;
-  readonly rejected: readonly RejectedObject[];
+  /** As in `GatewayConfigApplied`. */
+  readonly snapshotSha256: string;
+  /** How long the last compilation took. */
+  readonly ms: number;
+  readonly rejected: readonly NodeError[];
+  /** Why it does not follow the feed, when it does not. */
+  readonly trouble?: { readonly code: string; readonly message: string };
 };
 
-/** An API that does not compile keeps its previous good revision (`keptRevision`), or is not served at all. */
-export type RejectedObject = {
-  readonly kind: 'api';
-  readonly id: string;
-  readonly code: string;
-  readonly message: string;
-  readonly keptRevision?: string;
-};
+/** Why an answer of the feed is not believed, or was not given. */
+export type FeedRefusalCode =
+  | 'other_log'
+  | 'position_ahead'
+  | 'earlier_era'
+  | 'malformed'
+  | 'signature_invalid'
+  | 'key_changed'
+  | 'token_refused'
+  | 'node_superseded'
+  | 'unreachable'
+  | 'failed';
+
+export class FeedRefusal extends Error {
+  readonly code: FeedRefusalCode;
+  constructor(code: FeedRefusalCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = 'FeedRefusal';
+    this.code = code;
+  }
+}

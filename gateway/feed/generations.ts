@@ -1,27 +1,40 @@
 /** The last good snapshots on the node's disk, so that it starts with everything else down (event-store design 14.2). */
 import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { GatewayObject, GatewaySnapshot } from '../../projections/gateway-config.ts';
+import { applyChanges, type GatewayObject, type GatewaySnapshot } from '../../projections/gateway-config.ts';
 import type { Log } from '../ports.ts';
+import type { SignedChanges, SignedSnapshot } from './signed.ts';
 import { isSnapshot } from './snapshot-shape.ts';
+import type { Trust } from './trust.ts';
+
+/** What shows that a snapshot came from management: the signed one it began with, and each signed change since, in order. */
+export type Provenance = { readonly base: SignedSnapshot; readonly steps: readonly SignedChanges[] };
 
 /** `kept`: the good objects that run in place of rejected ones, so that a restart gives what running on gives. */
 export type Generation = {
   readonly snapshot: GatewaySnapshot;
   readonly kept: Readonly<Record<string, GatewayObject>>;
+  /** Absent when it came by a function call. */
+  readonly provenance?: Provenance;
 };
 
+/** `currentMs`: when the node last knew that this is the newest configuration, ms since 1970. */
+export type KeptGeneration = Generation & { readonly currentMs?: number };
+
 export interface Generations {
-  /** The newest that is whole; a broken one is passed over with a log line. */
-  load(): Promise<Generation | undefined>;
+  /** The newest that is whole and, where signatures are demanded, signed; a broken one is passed over with a log line. */
+  load(): Promise<KeptGeneration | undefined>;
   save(generation: Generation): Promise<void>;
+  /** The newest one is still what management has. */
+  confirm(nowMs: number): Promise<void>;
 }
 
 const keptGenerations = 3;
 const namePattern = /^generation-(\d{10})\.json$/;
 
-export function diskGenerations(directory: string, log: Log): Generations {
+/** With `trust` only what management signed is taken from the disk. */
+export function diskGenerations(directory: string, log: Log, trust?: Trust): Generations {
   async function numbers(): Promise<number[]> {
     const names = await readdir(directory).catch(() => []);
     return names
@@ -33,7 +46,7 @@ export function diskGenerations(directory: string, log: Log): Generations {
   return {
     async load() {
       for (const number of await numbers()) {
-        const generation = await read(file(number)).catch((error: unknown) => {
+        const generation = await read(file(number), trust).catch((error: unknown) => {
           log.warn('a configuration on disk is broken', { file: file(number), error });
           return undefined;
         });
@@ -47,23 +60,63 @@ export function diskGenerations(directory: string, log: Log): Generations {
       await write(directory, file((existing[0] ?? 0) + 1), generation);
       for (const number of existing.slice(keptGenerations - 1)) await rm(file(number), { force: true });
     },
+    async confirm(nowMs) {
+      const [newest] = await numbers();
+      if (newest !== undefined) await utimes(file(newest), nowMs / 1_000, nowMs / 1_000);
+    },
   };
 }
 
+/** Without a signature the snapshot stands there itself, else what it follows from. */
+type Written = {
+  readonly snapshot?: unknown;
+  readonly provenance?: { readonly base: unknown; readonly steps: unknown };
+  readonly kept?: Generation['kept'];
+};
+
 /** First line: SHA-256 of the rest. */
-async function read(path: string): Promise<Generation> {
+async function read(path: string, trust: Trust | undefined): Promise<KeptGeneration> {
   const text = await readFile(path, 'utf8');
   const end = text.indexOf('\n');
   const body = text.slice(end + 1);
   if (end !== 64 || sha256(body) !== text.slice(0, end)) throw new Error('its checksum does not fit');
-  const { snapshot, kept } = JSON.parse(body) as Generation;
-  if (!isSnapshot(snapshot)) throw new Error('it is no snapshot');
-  return { snapshot, kept: kept ?? {} };
+  const { snapshot, provenance, kept = {} } = JSON.parse(body) as Written;
+  const { mtimeMs: currentMs } = await stat(path);
+  if (trust) {
+    const proven = trust.checkKept(provenance?.base, provenance?.steps);
+    return { snapshot: resultOf(proven), kept, provenance: proven, currentMs };
+  }
+  const plain = provenance ? resultOf(provenance as Provenance) : snapshot;
+  if (!isSnapshot(plain)) throw new Error('it is no snapshot');
+  return { snapshot: plain, kept, currentMs };
 }
 
+/** Throws when the steps are not of one log, or not in order. */
+function resultOf({ base, steps }: Provenance): GatewaySnapshot {
+  let snapshot = plainSnapshot(base);
+  for (const { logId, era, after, next, changes } of steps) {
+    if (logId !== snapshot.logId || era !== snapshot.era || after < snapshot.position) {
+      throw new Error('its changes do not follow each other');
+    }
+    snapshot = applyChanges(snapshot, changes, next);
+  }
+  return snapshot;
+}
+
+/** Without what only proves it. */
+export const plainSnapshot = ({
+  format,
+  logId,
+  era,
+  position,
+  revision,
+  objects,
+}: GatewaySnapshot): GatewaySnapshot => ({ format, logId, era, position, revision, objects });
+
 /** Under its name there is only ever a whole file, also after a loss of power. */
-async function write(directory: string, path: string, generation: Generation): Promise<void> {
-  const body = JSON.stringify(generation);
+async function write(directory: string, path: string, { snapshot, kept, provenance }: Generation): Promise<void> {
+  const written: Written = provenance ? { provenance, kept } : { snapshot, kept };
+  const body = JSON.stringify(written);
   const temporary = `${path}.${process.pid}.tmp`;
   const file = await open(temporary, 'w', 0o600);
   try {

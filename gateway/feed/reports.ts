@@ -1,49 +1,89 @@
-/** Tells management what this node runs: the newest finding, tried again until it has arrived. */
+/** Tells management what this node runs: at once when that changed, and every few seconds that it is there. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '../ports.ts';
-import type { Feed, GatewayReport } from './feed.ts';
+import { type Feed, FeedRefusal, type GatewayReport } from './feed.ts';
 
-const pauseMs = 2_000;
+export type ReportsOptions = {
+  readonly feed: Pick<Feed, 'report'>;
+  readonly log: Log;
+  /** What there is to say now. */
+  readonly report: () => GatewayReport;
+  /** Another process has the name of this node: it is the one that counts. */
+  readonly superseded: (reason: FeedRefusal) => void;
+  /** A sign of life comes so often. Default 10,000. */
+  readonly everyMs?: number;
+  /** A node that has only followed the log says so no sooner than this after the last time. Default 2,000. */
+  readonly soonMs?: number;
+  /** After a failure. Default 2,000. */
+  readonly pauseMs?: number;
+};
 
 export class Reports {
-  readonly #feed: Feed;
-  readonly #log: Log;
+  readonly #options: ReportsOptions;
   readonly #ending = new AbortController();
-  #next: GatewayReport | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isAsked = false;
   #sending: Promise<void> | undefined;
 
-  constructor(feed: Feed, log: Log) {
-    this.#feed = feed;
-    this.#log = log;
+  constructor(options: ReportsOptions) {
+    this.#options = options;
   }
 
-  /** An earlier one that has not arrived yet is not worth sending any more. */
-  send(report: GatewayReport): void {
+  start(): void {
+    this.now();
+  }
+
+  /** What it runs has changed. Of several reports that wait the newest counts. */
+  now(): void {
     if (this.#ending.signal.aborted) return;
-    this.#next = report;
+    this.#isAsked = true;
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = undefined;
+      if (this.#isAsked) this.now();
     });
   }
 
+  /** It has followed the log. */
+  soon(): void {
+    const { soonMs = 2_000 } = this.#options;
+    if (this.#sending === undefined && !this.#isSoon) this.#after(soonMs, true);
+  }
+
+  #isSoon = false;
+
   async stop(): Promise<void> {
     this.#ending.abort();
+    clearTimeout(this.#timer);
     await this.#sending;
   }
 
+  #after(ms: number, isSoon: boolean): void {
+    clearTimeout(this.#timer);
+    this.#isSoon = isSoon;
+    if (this.#ending.signal.aborted) return;
+    this.#timer = setTimeout(() => this.now(), ms);
+    // Nobody waits for a sign of life at the end of a process.
+    this.#timer.unref();
+  }
+
   async #sendAll(): Promise<void> {
+    const { feed, log, report, superseded, everyMs = 10_000, pauseMs = 2_000 } = this.#options;
     const { signal } = this.#ending;
-    while (this.#next) {
-      const report = this.#next;
-      this.#next = undefined;
+    while (this.#isAsked && !signal.aborted) {
+      this.#isAsked = false;
       try {
-        await this.#feed.report(report);
+        await feed.report(report());
+        this.#after(everyMs, false);
       } catch (error) {
         if (signal.aborted) return;
-        this.#log.debug('management did not take the report', { error });
-        this.#next ??= report;
+        if (error instanceof FeedRefusal && error.code === 'node_superseded') {
+          log.error('another process has the name of this node and follows the configuration in its place', { error });
+          this.#ending.abort();
+          return superseded(error);
+        }
+        log.debug('management did not take the report', { error });
+        this.#isAsked = true;
         await pause(pauseMs, undefined, { signal }).catch(() => {});
-        if (signal.aborted) return;
       }
     }
   }

@@ -1,5 +1,6 @@
 /** Whether what came over the feed or from disk has the shape of a snapshot, or of changes: malformed answers change nothing. */
 import { type GatewayChange, type GatewaySnapshot, objectKey } from '../../projections/gateway-config.ts';
+import type { SignedChanges, SignedSnapshot } from './signed.ts';
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -48,3 +49,20 @@ function isObject(value: unknown): boolean {
 }
 
 const keyOf = (object: unknown): string => objectKey('api', String((object as { id: unknown }).id));
+
+/** What a signature and its check need beside the configuration itself. */
+export const isProvenSnapshot = (value: unknown): value is SignedSnapshot =>
+  isSnapshot(value) && areProofs(value, 'createdAt', 'group', 'sha256', 'publicKey');
+
+export function areProvenChanges(value: unknown): value is SignedChanges {
+  if (!isRecord(value) || !areProofs(value, 'logId', 'after', 'next')) return false;
+  return Number.isSafeInteger(value['era']) && areChanges(value['changes'], value['next']);
+}
+
+const areProofs = (value: object, ...names: readonly string[]): boolean => {
+  const of = value as Readonly<Record<string, unknown>>;
+  const { tags } = of;
+  return (
+    Array.isArray(tags) && areTexts(...tags) && areTexts(...['keyId', 'signature', ...names].map((name) => of[name]))
+  );
+};

@@ -2,15 +2,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { applyChanges, type GatewayObject, type GatewaySnapshot } from '../../projections/gateway-config.ts';
 import type { Clock, Log } from '../ports.ts';
-import type { Feed } from './feed.ts';
-import type { Generation, Generations } from './generations.ts';
+import { type Feed, FeedRefusal, type SnapshotSource } from './feed.ts';
+import { type Generation, type Generations, type Provenance, plainSnapshot } from './generations.ts';
+import { isLong, provenanceOf, withStep } from './provenance.ts';
+import type { SignedSnapshot } from './signed.ts';
 import { areChanges, isSnapshot } from './snapshot-shape.ts';
-
-export type SnapshotSource = 'disk' | 'feed';
 
 export type SubscriptionOptions = {
   readonly feed: Feed;
   readonly generations: Generations;
+  /** A snapshot to start from when the disk has none. Rejects when it is not to be believed. */
+  readonly seed?: (() => Promise<SignedSnapshot>) | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /**
@@ -24,12 +26,22 @@ export type SubscriptionOptions = {
   readonly pauseMs?: { readonly first: number; readonly longest: number };
 };
 
+/** Why the feed is not followed right now, and since when (monotonic ms). */
+export type FeedTrouble = { readonly code: string; readonly message: string; readonly sinceMs: number };
+
 const defaultPauseMs = { first: 100, longest: 5_000 };
+
+/** The same failure again is said aloud so rarely. */
+const sameAgain = 20;
+
+/** The disk learns so often that what it has is still current. */
+const confirmEveryMs = 30_000;
 
 export class Subscription {
   readonly #options: SubscriptionOptions;
   readonly #ending = new AbortController();
   #snapshot: GatewaySnapshot | undefined;
+  #provenance: Provenance | undefined;
   #applied: GatewaySnapshot | undefined;
   #swapTimer: NodeJS.Timeout | undefined;
   #lastSwapMs = Number.NEGATIVE_INFINITY;
@@ -37,18 +49,25 @@ export class Subscription {
   #saving: Promise<void> | undefined;
   #following: Promise<void> | undefined;
   #lastContactMs: number | undefined;
+  #confirmedMs = Number.NEGATIVE_INFINITY;
+  /** Of what came from disk, wall clock. */
+  #currentMs: number | undefined;
+  #trouble: FeedTrouble | undefined;
+  #failures = 0;
 
   constructor(options: SubscriptionOptions) {
     this.#options = options;
   }
 
-  /** Resolves when the disk has been looked at; the feed is followed in the background. */
+  /** Resolves when the disk has been looked at, and the seed if there was nothing; the feed is followed in the background. */
   async start(): Promise<void> {
     const generation = await this.#options.generations.load();
     if (generation) {
       this.#snapshot = generation.snapshot;
+      this.#provenance = generation.provenance;
+      this.#currentMs = generation.currentMs;
       this.#swap(generation.kept, 'disk');
-    }
+    } else await this.#takeSeed();
     this.#following = this.#follow();
   }
 
@@ -59,6 +78,12 @@ export class Subscription {
     await this.#saving;
   }
 
+  /** Follows no more; what runs goes on. */
+  quit(reason: FeedRefusal): void {
+    this.#note(reason);
+    this.#ending.abort(reason);
+  }
+
   /** Takes a fresh snapshot now and applies what it says. Throws when the feed does not answer. */
   async refresh(): Promise<void> {
     if (this.#takeSnapshot(await this.#options.feed.snapshot(this.#ending.signal))) this.#swapNow();
@@ -67,6 +92,31 @@ export class Subscription {
   /** Ms since the feed answered last; undefined before the first time. */
   get silentMs(): number | undefined {
     return this.#lastContactMs === undefined ? undefined : this.#options.clock.monotonic() - this.#lastContactMs;
+  }
+
+  /** Ms since it was known that this configuration is the newest one; undefined without any. */
+  get ageMs(): number | undefined {
+    if (!this.#snapshot) return undefined;
+    if (this.silentMs !== undefined) return this.silentMs;
+    return this.#currentMs === undefined ? undefined : Math.max(0, this.#options.clock.now() - this.#currentMs);
+  }
+
+  get trouble(): FeedTrouble | undefined {
+    return this.#trouble;
+  }
+
+  async #takeSeed(): Promise<void> {
+    const { seed, log, clock } = this.#options;
+    if (!seed) return;
+    try {
+      const answer = await seed();
+      this.#snapshot = plainSnapshot(answer);
+      this.#provenance = provenanceOf(answer);
+      this.#currentMs = Math.min(Date.parse(answer.createdAt) || 0, clock.now());
+      this.#swap({}, 'seed');
+    } catch (error) {
+      log.error('the configuration to start from (gateway.config_seed) is not used', { error });
+    }
   }
 
   async #follow(): Promise<void> {
@@ -81,35 +131,50 @@ export class Subscription {
         const before = this.#snapshot;
         hasSnapshot = await this.#takeChanges();
         if (hasSnapshot) pauseMs = first;
+        this.#noteContact();
         // A feed that answers at once with nothing new must not keep this process busy.
         if (this.#snapshot === before) await pause(first, undefined, { signal }).catch(ignore);
-        this.#lastContactMs = this.#options.clock.monotonic();
       } catch (error) {
         if (signal.aborted) return;
-        log.warn('the configuration feed failed; what runs goes on', { error });
-        await pause(pauseMs, undefined, { signal }).catch(ignore);
+        this.#note(error);
+        if (this.#failures % sameAgain === 1) log.warn('the configuration feed failed; what runs goes on', { error });
+        // Not all nodes at once, when management comes back.
+        await pause(pauseMs * (0.75 + Math.random() / 2), undefined, { signal }).catch(ignore);
         pauseMs = Math.min(pauseMs * 2, longest);
       }
     }
   }
 
+  #note(error: unknown): void {
+    const code = error instanceof FeedRefusal ? error.code : 'failed';
+    const message = error instanceof Error ? error.message : String(error);
+    const before = this.#trouble;
+    this.#failures = before?.message === message ? this.#failures + 1 : 1;
+    this.#trouble = { code, message, sinceMs: before?.sinceMs ?? this.#options.clock.monotonic() };
+  }
+
+  #noteContact(): void {
+    const { clock, generations, log } = this.#options;
+    if (this.#trouble) log.info('the configuration feed answers again', { before: this.#trouble.code });
+    this.#trouble = undefined;
+    this.#lastContactMs = clock.monotonic();
+    if (this.#lastContactMs - this.#confirmedMs < confirmEveryMs) return;
+    this.#confirmedMs = this.#lastContactMs;
+    generations.confirm(clock.now()).catch((error: unknown) => {
+      log.warn('the age of the configuration on disk could not be noted', { error });
+    });
+  }
+
   /** Throws on an answer that is not to be believed. */
-  #takeSnapshot(answer: unknown): boolean {
-    if (!isSnapshot(answer)) throw new Error('the feed answered with something that is no snapshot');
+  #takeSnapshot(answer: GatewaySnapshot | SignedSnapshot): boolean {
+    if (!isSnapshot(answer)) throw malformed('the feed answered with something that is no snapshot');
     const current = this.#snapshot;
-    if (current) {
-      if (answer.logId !== current.logId) {
-        throw new Error(`the feed belongs to another log (${answer.logId}, not ${current.logId})`);
-      }
-      if (answer.era < current.era) throw new Error(`the feed is of an earlier era (${answer.era})`);
-      if (answer.era === current.era && answer.position < current.position) {
-        throw new Error('the feed is behind what this node runs');
-      }
-      // The same place again says nothing new; what runs may hold kept objects that the answer does not.
-      if (answer.era === current.era && answer.position === current.position) return true;
-    }
+    if (current) demandSuccessor(answer, current);
+    this.#provenance = provenanceOf(answer);
+    // The same place again says nothing new; what runs may hold kept objects that the answer does not.
+    if (current && answer.era === current.era && answer.position === current.position) return true;
     this.#alarmOnShrink(answer);
-    this.#snapshot = answer;
+    this.#snapshot = plainSnapshot(answer);
     this.#swapSoon();
     return true;
   }
@@ -119,21 +184,23 @@ export class Subscription {
     const { feed } = this.#options;
     const current = this.#snapshot;
     if (!current) return false;
-    const answer = await feed.changes(current.position, this.#ending.signal);
-    if (typeof answer !== 'object' || answer === null) throw new Error('the feed answered with nothing');
+    const { logId, era, position } = current;
+    const answer = await feed.changes({ logId, era, position }, this.#ending.signal);
+    if (typeof answer !== 'object' || answer === null) throw malformed('the feed answered with nothing');
     if ('tooOld' in answer) return false;
     const { changes, next } = answer;
-    if (!areChanges(changes, next) || next < current.position) {
-      throw new Error('the feed answered with something that is no list of changes');
+    if (!areChanges(changes, next) || next < position) {
+      throw malformed('the feed answered with something that is no list of changes');
     }
     // A refresh may have moved on meanwhile.
-    if (this.#snapshot !== current || next === current.position) return true;
+    if (this.#snapshot !== current || next === position) return true;
     const moved = applyChanges(current, changes, next);
+    this.#provenance = withStep(this.#provenance, answer);
     this.#alarmOnShrink(moved);
     this.#snapshot = moved;
     if (moved.revision !== current.revision) this.#swapSoon();
     else if (this.#swapTimer === undefined) this.#advance(moved);
-    return true;
+    return !(this.#provenance && isLong(this.#provenance));
   }
 
   #advance(snapshot: GatewaySnapshot): void {
@@ -169,11 +236,12 @@ export class Subscription {
     const snapshot = this.#snapshot;
     if (!snapshot || snapshot === this.#applied) return;
     const { clock, apply, log } = this.#options;
+    const provenance = this.#provenance === undefined ? {} : { provenance: this.#provenance };
     this.#lastSwapMs = clock.monotonic();
     this.#applied = snapshot;
     try {
       const keptNow = apply({ snapshot, kept }, source);
-      if (source === 'feed') this.#save({ snapshot, kept: keptNow });
+      if (source !== 'disk') this.#save({ snapshot, kept: keptNow, ...provenance });
     } catch (error) {
       log.error('a configuration could not be applied; what runs goes on', { position: snapshot.position, error });
     }
@@ -196,6 +264,22 @@ export class Subscription {
         log.error('the configuration could not be kept on disk', { error });
       });
     }
+  }
+}
+
+const malformed = (text: string): FeedRefusal => new FeedRefusal('malformed', text);
+
+/** Increasing positions within one log and era; a higher era is believed although its positions begin anew (design 2.2). */
+function demandSuccessor(answer: GatewaySnapshot, current: GatewaySnapshot): void {
+  if (answer.logId !== current.logId) {
+    const text = `the feed belongs to another log (${answer.logId}, not ${current.logId}); if that is meant, stop this node and remove its folder of generations`;
+    throw new FeedRefusal('other_log', text);
+  }
+  if (answer.era < current.era) {
+    throw new FeedRefusal('earlier_era', `the feed is of an earlier era (${answer.era}, not ${current.era})`);
+  }
+  if (answer.era === current.era && answer.position < current.position) {
+    throw new FeedRefusal('position_ahead', 'the feed is behind what this node runs');
   }
 }
 

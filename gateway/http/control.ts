@@ -6,8 +6,11 @@ import { plainAddress } from './connections.ts';
 
 export type Health = { readonly status: 'pass' | 'warn' | 'fail' } & Readonly<Record<string, unknown>>;
 
+/** `details` are for people and go with the answer. */
+export type Readiness = { readonly isReady: boolean; readonly details: Readonly<Record<string, unknown>> };
+
 export type ControlOptions = {
-  readonly isReady: () => boolean;
+  readonly readiness: () => Readiness;
   readonly revision: () => string;
   readonly health: () => Health;
   readonly config: () => unknown;
@@ -53,7 +56,7 @@ export class ControlServer {
   async #reply(request: IncomingMessage): Promise<Reply> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://control');
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const { isReady, revision, health, config, reload } = this.#options;
+    const { readiness, revision, health, config, reload } = this.#options;
     const isReload = pathname === '/svc/reload';
     if (!['/livez', '/readyz', '/healthz', '/svc/config', '/svc/reload'].includes(pathname)) return notFound;
     if (!isRead && !(isReload && request.method === 'POST')) return notAllowed;
@@ -62,8 +65,8 @@ export class ControlServer {
       case '/livez':
         return { status: 200, body: { status: 'pass', revision: revision() } };
       case '/readyz': {
-        const ready = isReady();
-        return { status: ready ? 200 : 503, body: { status: ready ? 'pass' : 'fail', revision: revision() } };
+        const { isReady, details } = readiness();
+        return { status: isReady ? 200 : 503, body: { status: isReady ? 'pass' : 'fail', ...details } };
       }
       case '/healthz': {
         const body = health();

@@ -110,6 +110,7 @@ export const orders: readonly Order[] = [
     wing: 'gateway',
     rows: [
       ['gateway.ts'],
+      ['standing.ts'],
       ['feed', 'compile.ts'],
       ['check-api.ts'],
       ['stack.ts'],

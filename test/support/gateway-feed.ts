@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
 import { toOrgId } from '../../domain/ids.ts';
-import type { Feed, FeedAnswer, GatewayReport } from '../../gateway/feed/feed.ts';
+import type { Feed, FeedAnswer, FeedPlace, GatewayReport } from '../../gateway/feed/feed.ts';
 import {
   applyChanges,
   type GatewayChange,
@@ -63,7 +63,7 @@ export class MemoryFeed implements Feed {
     return (this.breakSnapshot ? this.breakSnapshot() : this.#snapshot) as GatewaySnapshot;
   }
 
-  async changes(after: string, signal: AbortSignal): Promise<FeedAnswer> {
+  async changes({ position: after }: FeedPlace, signal: AbortSignal): Promise<FeedAnswer> {
     while (this.#snapshot.position <= after && !this.breakChanges && !signal.aborted) {
       const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
       await Promise.race([this.#ring.promise, aborted]);

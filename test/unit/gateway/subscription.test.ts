@@ -17,6 +17,7 @@ function followed(feed: MemoryFeed, options: Partial<SubscriptionOptions> = {}, 
   const generations: Generations = {
     load: async () => stored,
     save: async (generation) => void saved.push(generation),
+    confirm: async () => {},
   };
   const subscription = new Subscription({
     ...{ feed, generations, log, clock: systemClock, swapEveryMs: 0, pauseMs: { first: 1, longest: 5 } },
@@ -214,7 +215,11 @@ describe('a subscription', () => {
         if (calls === 1) throw new Error('broken compiler');
         return {};
       },
-      generations: { load: async () => undefined, save: () => Promise.reject(new Error('disk full')) },
+      generations: {
+        load: async () => undefined,
+        save: () => Promise.reject(new Error('disk full')),
+        confirm: async () => {},
+      },
     });
     await subscription.start();
     await eventually(() => calls === 1);

@@ -1,0 +1,124 @@
+/** The feed over HTTP, for a gateway in a process of its own: long polls, a node token, answers that are checked before they count. */
+import { Agent, request } from 'undici';
+import { shortPosition } from '../../domain/event-store.ts';
+import { type Feed, FeedRefusal } from './feed.ts';
+import type { Trust } from './trust.ts';
+
+export type HttpFeedOptions = {
+  /** Of the management plane, without path. */
+  readonly url: string;
+  /** Sent to that address only, printed nowhere. */
+  readonly token: string;
+  /** Labels of this node: with some it gets only the APIs that share one. */
+  readonly tags: readonly string[];
+  readonly trust: Trust;
+  /** PEM of authorities beside those of the system. */
+  readonly ca?: string;
+  /** How long an answer may take to begin. Longer than a long poll. */
+  readonly answerTimeoutMs?: number;
+};
+
+export type HttpFeed = Feed & { close(): Promise<void> };
+
+const defaultAnswerTimeoutMs = 60_000;
+const maxAnswerBytes = 1_073_741_824;
+
+export function createHttpFeed(options: HttpFeedOptions): HttpFeed {
+  const { tags, trust, ca, answerTimeoutMs = defaultAnswerTimeoutMs } = options;
+  const agent = new Agent({
+    connect: { timeout: 5_000, ...(ca === undefined ? {} : { ca }) },
+    headersTimeout: answerTimeoutMs,
+    bodyTimeout: answerTimeoutMs,
+    maxResponseSize: maxAnswerBytes,
+    keepAliveTimeout: 60_000,
+  });
+  const labels = tags.length === 0 ? {} : { tags: tags.join(',') };
+  const ask = (method: 'GET' | 'POST', path: string, extra: Asked): Promise<Answer> =>
+    send(agent, options, method, path, extra);
+  return {
+    async snapshot(signal) {
+      const { status, body } = await ask('GET', '/api/feed/snapshot', { query: labels, signal });
+      if (status !== 200) throw refusalOf(status, body, options.url);
+      return trust.checkSnapshot(body);
+    },
+    async changes({ logId, era, position }, signal) {
+      const query = { after: shortPosition(position), log: logId, era: String(era), ...labels };
+      const { status, body } = await ask('GET', '/api/feed/changes', { query, signal });
+      if (status === 410) return { tooOld: true };
+      if (status !== 200) throw refusalOf(status, body, options.url);
+      const answer = trust.checkChanges(body);
+      const isOurs = answer.logId === logId && answer.era === era && answer.after === position;
+      // A good signature under another question.
+      if (!isOurs) throw new FeedRefusal('malformed', 'the feed answered for another place than was asked for');
+      return answer;
+    },
+    async report({ node, ...report }) {
+      const path = `/api/gateways/${encodeURIComponent(node)}/reports`;
+      const { status, body } = await ask('POST', path, { body: report, signal: AbortSignal.timeout(10_000) });
+      if (status !== 200) throw refusalOf(status, body, options.url);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+type Asked = {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+  readonly signal: AbortSignal;
+};
+
+type Answer = { readonly status: number; readonly body: unknown };
+
+async function send(
+  dispatcher: Agent,
+  { url, token }: HttpFeedOptions,
+  method: 'GET' | 'POST',
+  path: string,
+  { query, body, signal }: Asked,
+): Promise<Answer> {
+  try {
+    const response = await request(new URL(path, url), {
+      ...{ dispatcher, method, signal },
+      ...(query === undefined ? {} : { query }),
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: 'application/json, application/problem+json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.statusCode, body: parsed(await response.body.text()) };
+  } catch (cause) {
+    if (signal.aborted) throw cause;
+    throw new FeedRefusal('unreachable', `${url} does not answer: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** Text that is no JSON is judged like any other wrong answer. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The innermost reason says most: `connect ECONNREFUSED 127.0.0.1:3000`. */
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? (error.cause instanceof Error ? reasonOf(error.cause) : error.message) : String(error);
+
+function refusalOf(status: number, body: unknown, url: string): FeedRefusal {
+  const { code, detail } = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>;
+  const text = typeof detail === 'string' ? detail : `status ${status}`;
+  switch (code) {
+    case 'other_log':
+    case 'position_ahead':
+    case 'node_superseded':
+      return new FeedRefusal(code, text);
+    default:
+  }
+  if (status === 401 || status === 403) {
+    return new FeedRefusal('token_refused', `${url} does not take gateway.node_token (${status}): ${text}`);
+  }
+  return new FeedRefusal('failed', `${url} answered ${status}: ${text}`);
+}

@@ -1,0 +1,132 @@
+/** What a node says of itself: readiness, health, what it runs, and the report to management. Plain data from plain data. */
+import { createHash } from 'node:crypto';
+import type { NodeError } from '../domain/gateway-node.ts';
+import type { Compiled } from './compile.ts';
+import type { GatewayReport, SnapshotSource } from './feed/feed.ts';
+import type { FeedTrouble } from './feed/subscription.ts';
+import type { Health, Readiness } from './http/control.ts';
+
+export type Standing = {
+  readonly version: string;
+  readonly compiled: Compiled | undefined;
+  readonly source: SnapshotSource | undefined;
+  readonly position: string;
+  readonly revision: string;
+  /** Ms since the feed answered; undefined before the first time. */
+  readonly silentMs: number | undefined;
+  /** Ms since the configuration was known to be the newest one. */
+  readonly ageMs: number | undefined;
+  /** Readiness fails beyond this age; undefined: never. */
+  readonly maxStalenessMs: number | undefined;
+  readonly trouble: FeedTrouble | undefined;
+  /** Monotonic. */
+  readonly nowMs: number;
+};
+
+export const revisionNumber = (compiled: Compiled | undefined): number => Number(compiled?.table.revision ?? 0);
+
+const secondsOf = (ms: number | undefined): number | undefined =>
+  ms === undefined ? undefined : Math.round(ms / 1_000);
+
+const isStale = ({ ageMs, maxStalenessMs }: Standing): boolean =>
+  maxStalenessMs !== undefined && (ageMs ?? 0) > maxStalenessMs;
+
+/** The node goes on serving whatever this says. */
+export function readinessOf(standing: Standing, isStopping: boolean): Readiness {
+  const { compiled, source, position, ageMs } = standing;
+  const reason = isStopping
+    ? 'stopping'
+    : compiled === undefined
+      ? 'no configuration yet'
+      : isStale(standing)
+        ? 'the configuration is older than gateway.max_staleness'
+        : undefined;
+  return {
+    isReady: reason === undefined,
+    details: {
+      revision: compiled?.table.revision ?? '0',
+      source: source ?? 'none',
+      position,
+      ...(ageMs === undefined ? {} : { ageSeconds: secondsOf(ageMs) }),
+      ...(reason === undefined ? {} : { output: reason }),
+    },
+  };
+}
+
+/** A feed may be silent for the length of a long poll. */
+const silentTooLongMs = 60_000;
+const troubledTooLongMs = 30_000;
+
+export function healthOf(standing: Standing): Health {
+  const { version, compiled, source, position, silentMs, ageMs, trouble, nowMs } = standing;
+  const rejected = compiled?.rejected.length ?? 0;
+  const isTroubled = trouble !== undefined && nowMs - trouble.sinceMs > troubledTooLongMs;
+  const isFeedSilent = silentMs === undefined || silentMs > silentTooLongMs || isTroubled;
+  const isDoubtful = rejected > 0 || isFeedSilent || isStale(standing);
+  const heard = silentMs === undefined ? 'never answered' : `answered ${Math.round(silentMs)} ms ago`;
+  return {
+    status: compiled === undefined ? 'fail' : isDoubtful ? 'warn' : 'pass',
+    ...{ version, description: 'svc gateway', revision: revisionNumber(compiled) },
+    details: {
+      snapshot: {
+        status: compiled === undefined ? 'fail' : rejected > 0 || isStale(standing) ? 'warn' : 'pass',
+        componentType: 'datastore',
+        output: { source: source ?? 'none', position, rejected, ageSeconds: secondsOf(ageMs) ?? null },
+      },
+      feed: {
+        status: isFeedSilent ? 'warn' : 'pass',
+        componentType: 'component',
+        output: trouble ? `${trouble.code}: ${trouble.message}` : heard,
+      },
+    },
+  };
+}
+
+/** For the control listener; addresses without credentials. */
+export function configOf({ compiled, position, source }: Standing): unknown {
+  const apis = [...(compiled?.apis.values() ?? [])].map(({ object, route, steps }) => {
+    const { apiId: id, name, domain, listenPath, active, internal, upstream } = route.definition;
+    const { revision, sha256 } = object;
+    const what = { id, name, domain, listenPath, active, internal };
+    return { ...what, revision, sha256, upstream: withoutCredentials(upstream.url), steps };
+  });
+  return { revision: revisionNumber(compiled), position, source, apis, errors: compiled?.rejected ?? [] };
+}
+
+type Self = Pick<GatewayReport, 'node' | 'run' | 'startedAt' | 'group' | 'tags'>;
+
+export function reportOf(
+  self: Self,
+  { version, compiled, source, position, revision, trouble }: Standing,
+  compileMs: number,
+): GatewayReport {
+  return {
+    ...self,
+    version,
+    source: source ?? 'none',
+    apis: compiled?.apis.size ?? 0,
+    position,
+    revision,
+    snapshotSha256: compiled ? digestOf(compiled) : '',
+    ms: Math.round(compileMs),
+    rejected: (compiled?.rejected ?? []).slice(0, maxRejected).map(bounded),
+    ...(trouble ? { trouble: { code: trouble.code, message: clear(trouble.message) } } : {}),
+  };
+}
+
+/** Of what it runs: kept versions count as themselves. */
+function digestOf({ apis }: Compiled): string {
+  const lines = [...apis].map(([key, { object }]) => `${key} ${object.revision} ${object.sha256}\n`);
+  return createHash('sha256').update(lines.toSorted().join('')).digest('hex');
+}
+
+const maxRejected = 100;
+const maxTextLength = 1_000;
+
+const bounded = (error: NodeError): NodeError => ({ ...error, message: clear(error.message) });
+
+const clear = (text: string): string => (withoutCredentials(text) ?? '').slice(0, maxTextLength);
+
+/** Addresses without what stands before their host. */
+const withoutCredentials = (text: string | undefined): string | undefined =>
+  text?.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)[^/@\s]*@/gi, '$1***@');
