@@ -10,12 +10,17 @@ const roles = ['management', 'gateway', 'pump'] as const;
 
 type Role = (typeof roles)[number];
 
-type StartFlags = SettingsFlags & { readonly role?: readonly Role[]; readonly demo?: boolean };
+type StartFlags = SettingsFlags & {
+  readonly role?: readonly Role[];
+  readonly demo?: boolean;
+  readonly configSeed?: string;
+};
 
 export function start(command: Command, terminal: Terminal): void {
   withSettings(command)
     .addHelpText('before', 'Example:\n  svc start --demo\n  svc start --config svc.yaml --data /var/lib/svc\n')
     .option('--role <role>', `one of ${roles.join(', ')}; repeatable; all by default`, readRole)
+    .option('--config-seed <place>', 'file or address of a signed snapshot, for a gateway that has none yet')
     .option('--demo', 'with a sample upstream, and a sample API at the first start')
     .action((flags: StartFlags) => run(terminal, flags, command.parent?.version() ?? ''));
 }
@@ -27,7 +32,7 @@ function readRole(text: string, before: readonly string[] | undefined): readonly
 }
 
 async function run(terminal: Terminal, flags: StartFlags, version: string): Promise<void> {
-  const { settings, warnings } = loadSettings(settingsFrom(terminal, flags));
+  const { settings, warnings } = loadSettings(settingsFrom(terminal, withSeed(flags)));
   const log = createLog(settings.telemetry.log);
   const asked = stopAsked();
   process.on('uncaughtExceptionMonitor', (error) => {
@@ -50,6 +55,10 @@ async function run(terminal: Terminal, flags: StartFlags, version: string): Prom
     finish(log);
   }
 }
+
+/** The flag is one key by another name. */
+const withSeed = ({ configSeed, set = [], ...flags }: StartFlags): SettingsFlags =>
+  configSeed === undefined ? { ...flags, set } : { ...flags, set: [...set, `gateway.config_seed=${configSeed}`] };
 
 function finish(log: ProcessLog): void {
   if (log.dropped() > 0)

@@ -8,6 +8,7 @@ import { localUrl } from './addresses.ts';
 import { type Addresses, announceStart } from './announce.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { ensureSampleApi, sampleUpstreamPort, startSampleUpstream } from './demo.ts';
+import { openSource } from './feed.ts';
 import { startGatewayRole } from './gateway.ts';
 import { type ManagementRole, startManagementRole } from './management.ts';
 
@@ -28,7 +29,6 @@ export type Running = { readonly addresses: Addresses; stop(): Promise<void> };
 export async function compose(given: Settings, options: ComposeOptions): Promise<Running> {
   const { roles, isDemo } = options;
   const settings = isDemo ? demoSettings(given) : given;
-  refuseLonelyGateway(roles);
   makeDataFolder(settings.dataDirectory);
   await using stack = new AsyncDisposableStack();
   const upstream = isDemo && roles.includes('gateway') ? await startSampleUpstream(sampleUpstreamPort) : undefined;
@@ -74,9 +74,9 @@ async function startTraffic(
     if (pump.address)
       addresses = { ...addresses, pump: localUrl({ host: pump.address.address, port: pump.address.port }) };
   }
-  if (roles.includes('gateway') && management) {
+  if (roles.includes('gateway')) {
     const { url, controlUrl } = await startGatewayRole(settings, {
-      feed: management.feed,
+      source: openSource(settings, management?.feed, log, stack),
       records,
       log,
       version,
@@ -88,12 +88,6 @@ async function startTraffic(
 }
 
 const pumpStopMs = 10_000;
-
-/** Gateways get their configuration from the management plane of the same process so far. */
-function refuseLonelyGateway(roles: readonly Role[]): void {
-  if (!roles.includes('gateway') || roles.includes('management')) return;
-  throw new Error('--role gateway needs --role management in the same process; a separate gateway is not offered yet');
-}
 
 function recordDirectory({ analytics }: Settings): string {
   const { scheme, place } = /^(?<scheme>[a-z]+):(?<place>.+)$/s.exec(analytics.url)?.groups ?? {};

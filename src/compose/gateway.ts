@@ -3,18 +3,18 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCheckApi } from '../../gateway/check-api.ts';
-import type { Feed } from '../../gateway/feed/feed.ts';
 import { startGateway } from '../../gateway/gateway.ts';
 import type { Settings } from '../config/settings.ts';
 import type { EmbeddedRecordLog } from '../stores/records/embedded-record-log.ts';
 import { memoryCounters } from '../stores/runtime/memory-counters.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
 import { localUrl } from './addresses.ts';
+import type { Source } from './feed.ts';
 
 export type GatewayRole = { readonly url: string; readonly controlUrl: string };
 
 type Surroundings = {
-  readonly feed: Feed;
+  readonly source: Source;
   readonly records: EmbeddedRecordLog;
   readonly log: ProcessLog;
   readonly version: string;
@@ -22,7 +22,7 @@ type Surroundings = {
 };
 
 export async function startGatewayRole(settings: Settings, surroundings: Surroundings): Promise<GatewayRole> {
-  const { feed, records, log, version, stack } = surroundings;
+  const { source, records, log, version, stack } = surroundings;
   const { listen, controlListen, gracefulShutdownTimeoutMs, nodeId, ...rest } = settings.gateway;
   const directory = join(settings.dataDirectory, 'gateway');
   mkdirSync(directory, { recursive: true });
@@ -31,7 +31,8 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
   const clock = { now: () => Date.now(), monotonic: () => performance.now() };
   const { enabled: analytics, frame, bufferBytes } = settings.analytics;
   const gateway = await startGateway({
-    ...{ feed, lane, log, clock, node, directory, listen, controlListen },
+    ...source,
+    ...{ lane, log, clock, node, directory, listen, controlListen },
     checkApi: createCheckApi(),
     counters: memoryCounters(clock),
     settings: { ...rest, version, analytics, frame, bufferBytes },

@@ -5,9 +5,11 @@ import { apiCatalog } from '../../projections/api-catalog.ts';
 import { certificateList } from '../../projections/certificate-list.ts';
 import { gatewayConfig } from '../../projections/gateway-config.ts';
 import { historyProjection } from '../../projections/history.ts';
+import { nodesProjection } from '../../projections/nodes.ts';
 import { startProjector } from '../../projections/projector.ts';
 import type { Settings } from '../config/settings.ts';
 import { createFeed } from '../management/feed.ts';
+import { createNodes } from '../management/nodes.ts';
 import { createManagement } from '../management/server.ts';
 import { exportAudit } from '../stores/integrity/export-audit.ts';
 import { measuredEventStore } from '../stores/measured-event-store.ts';
@@ -47,7 +49,7 @@ export async function startManagementRole(
   const now = (): Date => new Date();
   const orgId = await ensureOrganisation(store, now);
   const adminToken = ensureAdminToken(directory, management.bootstrapToken);
-  const projections = [apiCatalog, certificateList, historyProjection, gatewayConfig];
+  const projections = [apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection];
   const projector = startProjector({ store, models, projections, log });
   stack.defer(() => projector.stop());
   metrics.watchStore(store);
@@ -57,7 +59,11 @@ export async function startManagementRole(
   const months = settings.store.personalDataMonths;
   const keeper = startKeyUpkeep({ store, keyRing, months, now, log }, stack);
   const closing = new AbortController();
-  const feed = createFeed({ models, projector, signal: closing.signal });
+  const nodes = createNodes({ store, cells, orgId, now });
+  const feed = createFeed({
+    ...{ models, projector, identity: store.identity, signal: closing.signal },
+    report: (report) => nodes.receive(report),
+  });
   stack.defer(() => closing.abort());
   const server = createManagement({
     ...{ store, models, projector, orgId, log, now },
@@ -73,7 +79,7 @@ export async function startManagementRole(
     exportAudit: (range) => exportAudit(store, signer, range),
     keyHealth: () => keeper.health(),
     metrics: () => metrics.text(),
-    feedReports: () => feed.reports(),
+    ...{ feed, signer, nodes },
   });
   const listen = async (): Promise<string> => {
     const { address } = await server.listen();

@@ -70,6 +70,13 @@ const gateway = (read: Reader): Settings['gateway'] => ({
   controlSecret: read.maybe('control_secret'),
   tags: read.texts('tags'),
   nodeId: read.maybe('node_id'),
+  managementUrl: read.maybe('management_url'),
+  nodeToken: read.maybe('node_token'),
+  managementKeyFile: read.maybe('management_key_file'),
+  managementCaFile: read.maybe('management_ca_file'),
+  configSeed: read.maybe('config_seed'),
+  // 0 is never.
+  maxStalenessMs: read.seconds('max_staleness') || undefined,
   trustedProxies: read.texts('trusted_proxies'),
   maxHeaderBytes: read.bytes('max_header_bytes'),
   maxUrlBytes: read.bytes('max_url_bytes'),

@@ -168,6 +168,30 @@ const gateway = group('The data plane.', {
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
     description: 'Name of this gateway in records and reports. Without it one is made and kept in the data folder.',
   },
+  management_url: {
+    type: 'string',
+    pattern: '^https?://[^/?#\\s]+/?$',
+    description:
+      'Where a gateway in a process of its own gets its configuration: the management API, http(s)://host:port. Without it the gateway runs in one process with management.',
+  },
+  node_token: {
+    type: 'string',
+    minLength: 1,
+    description: 'Token for `management_url` with the scopes `feed:read` and `gateways:report`.',
+    writeOnly: true,
+  },
+  management_key_file: text(
+    'Public key (PEM) that signs the configuration. Without it the key of the first contact is kept in `gateway/management-key.pem` in the data folder, and no other one is believed.',
+  ),
+  management_ca_file: text('Authorities (PEM) that may vouch for `management_url`, beside those of the system.'),
+  config_seed: text(
+    'File or http(s) address of a signed snapshot (`GET /api/feed/snapshot`) to start from when the node has none of its own.',
+  ),
+  max_staleness: duration(
+    '0s',
+    'seconds',
+    'Readiness fails when the configuration has not been confirmed for so long; the gateway goes on serving. 0 is never.',
+  ),
   trusted_proxies: texts('Networks (CIDR) or addresses whose `X-Forwarded-*` headers count.'),
   max_header_bytes: size('32KiB', 1024, 'Largest header section of a request; a larger one is a 431.'),
   max_url_bytes: size('8KiB', 256, 'Longest request target; a longer one is a 414.'),

@@ -49,6 +49,14 @@ export type Settings = {
     readonly controlSecret: string | undefined;
     readonly tags: readonly string[];
     readonly nodeId: string | undefined;
+    /** Another process has the configuration. */
+    readonly managementUrl: string | undefined;
+    readonly nodeToken: string | undefined;
+    readonly managementKeyFile: string | undefined;
+    readonly managementCaFile: string | undefined;
+    /** File or address. */
+    readonly configSeed: string | undefined;
+    readonly maxStalenessMs: number | undefined;
     readonly trustedProxies: readonly string[];
     readonly maxHeaderBytes: number;
     readonly maxUrlBytes: number;

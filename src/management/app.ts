@@ -101,9 +101,16 @@ async function serve(options: AppOptions, route: Route, context: Context): Promi
     requestId: context.state['requestId'] as string,
     traceparent: readTraceparent(context.get('traceparent')),
     address: plainAddress(context.req.socket.remoteAddress),
+    gone: goneSignal(context),
   };
   if (route.form === 'problem') refuseUnknownParameters(route, call);
   return route.handle(call, services);
+}
+
+function goneSignal({ res }: Context): AbortSignal {
+  const controller = new AbortController();
+  res.once('close', () => controller.abort());
+  return controller.signal;
 }
 
 /** Routes without scope need no token and see nothing of an organisation. */

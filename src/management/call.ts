@@ -22,6 +22,8 @@ export type Call = {
   readonly traceparent?: string | undefined;
   /** Of the other end of the connection. */
   readonly address?: string | undefined;
+  /** Aborts when the client goes away. */
+  readonly gone: AbortSignal;
 };
 
 const maxCommentBytes = 4 * 1024;

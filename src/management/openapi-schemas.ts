@@ -1,6 +1,7 @@
 /** Schemas of the API's own document, by name. */
 import type { JsonObject } from '../../domain/event.ts';
 import { configSchemas } from './openapi-config-schemas.ts';
+import { feedSchemas } from './openapi-feed-schemas.ts';
 import { projectionSchemas } from './openapi-projection-schemas.ts';
 
 const text = { type: 'string' };
@@ -23,6 +24,7 @@ const actor = closed({ type: text, id: text });
 
 export const schemas: JsonObject = {
   ...configSchemas,
+  ...feedSchemas,
   ...projectionSchemas,
   ApiDocument: {
     type: 'object',
@@ -174,16 +176,4 @@ export const schemas: JsonObject = {
     },
     ['id', 'message', 'status'],
   ),
-  GatewayList: closed({
-    gateways: {
-      type: 'array',
-      items: closed({
-        node: text,
-        lastSeen: text,
-        position: text,
-        revision: text,
-        rejected: { type: 'array', items: { type: 'object' } },
-      }),
-    },
-  }),
 };

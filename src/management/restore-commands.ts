@@ -2,15 +2,15 @@
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { type EventStore, type Position, shortPosition } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
-import { orgStream } from '../../domain/ids.ts';
+import { type OrgId, orgStream } from '../../domain/ids.ts';
 import { organisation, type RestoredObject, type SkippedObject } from '../../domain/organisation.ts';
 import { listAggregates } from '../../projections/history.ts';
+import { listNodes } from '../../projections/nodes.ts';
 import type { Projector } from '../../projections/projector.ts';
 import { awaitPosition } from './conditional.ts';
 import { documentDifference } from './config-diff.ts';
 import type { ConfigKind } from './config-objects.ts';
 import { Rejection } from './errors.ts';
-import type { ReceivedReport } from './feed.ts';
 import type { Command, Plan, PlannedWrite } from './handle-command.ts';
 import { type Conflict, restoreClaims, routeChanges } from './restore-claims.ts';
 import { type RestoreDeps, type RestoreItem, type RestoreRequest, restoreItems } from './restore-plan.ts';
@@ -26,7 +26,6 @@ export type RestoreCommand = (options: RestoreOptions) => Command;
 
 type Deps = RestoreDeps & {
   readonly projector: Pick<Projector, 'waitFor'>;
-  readonly feedReports: () => readonly ReceivedReport[];
 };
 
 export const createRestoreCommand =
@@ -53,7 +52,7 @@ async function planRestore(deps: Deps, options: RestoreOptions, commandId: strin
     items,
     commandId,
   );
-  const body = bodyOf(options, items, conflicts, deps.feedReports());
+  const body = bodyOf(options, items, conflicts, nodesOf(deps, orgId));
   // A repeat that completes a series answers for the whole of it.
   const changed = [...done.map((object) => ({ ...object, toRevision: null })), ...(body['changed'] as Json[])];
   const objects = items.map(({ write }) => write).filter(({ events }) => events.length > 0);
@@ -140,11 +139,14 @@ async function closingWrite(
   return events.length === 0 ? undefined : { stream, expected: last?.revision ?? 'noStream', events };
 }
 
+const nodesOf = ({ models }: Deps, orgId: OrgId): readonly string[] =>
+  listNodes(models, orgId).map(({ nodeId }) => nodeId);
+
 function bodyOf(
   options: RestoreOptions,
   items: readonly RestoreItem[],
   conflicts: readonly Conflict[],
-  reports: readonly ReceivedReport[],
+  nodes: readonly string[],
 ): JsonObject {
   const { orgId, position, time, isDryRun } = options;
   const changed = items.filter(isChange);
@@ -166,7 +168,7 @@ function bodyOf(
       apis,
       certificates: changed.filter(({ kind }) => kind === 'cert').map(({ id }) => id),
       // Certificates are in no gateway's configuration by themselves.
-      gateways: apis.length === 0 ? [] : reports.map(({ node }) => ({ node })),
+      gateways: apis.length === 0 ? [] : nodes.map((node) => ({ node })),
     },
   };
 }

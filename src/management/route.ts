@@ -7,13 +7,14 @@ import type { ApiCommands } from './api-commands.ts';
 import type { BodyRule } from './bodies.ts';
 import type { Call } from './call.ts';
 import type { ErrorCode } from './errors.ts';
-import type { ReceivedReport } from './feed.ts';
 import type { Commands } from './handle-command.ts';
 import type { KeyHealth } from './held-secrets.ts';
+import type { Nodes } from './nodes.ts';
 import type { PersonalData } from './personal-data.ts';
 import type { ErrorForm, Reply } from './responses.ts';
 import type { RestoreCommand } from './restore-commands.ts';
 import type { Scope } from './scopes.ts';
+import type { SignedFeed } from './signed-feed.ts';
 
 /** Lines of the audit export, with their line ends. `from` is exclusive, `to` inclusive. */
 export type ExportAudit = (range: { readonly from?: Position; readonly to?: Position }) => AsyncIterable<string>;
@@ -31,8 +32,13 @@ export type Services = {
   readonly exportAudit: ExportAudit;
   /** Whether the key ring opens what the log needs. */
   readonly keyHealth: () => KeyHealth;
-  /** What gateways reported last. */
-  readonly feedReports: () => readonly ReceivedReport[];
+  /** The configuration as gateways get it. */
+  readonly feed: SignedFeed;
+  readonly nodes: Nodes;
+  /** What is wrong with the body of a report. */
+  readonly judgeReport: (report: Json) => readonly string[];
+  /** Aborts when the server stops: ends every wait. */
+  readonly stopping: AbortSignal;
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
   /** Entries on one page of the certificate list. */
   readonly pageSize: number;

@@ -6,6 +6,7 @@ import { catalogueRoutes } from './routes/catalogue.ts';
 import { certificateRoutes } from './routes/certificates.ts';
 import { configRoutes } from './routes/config.ts';
 import { definitionRoutes } from './routes/definitions.ts';
+import { feedRoutes } from './routes/feed.ts';
 import { gatewayRoutes } from './routes/gateways.ts';
 import { metaRoutes } from './routes/meta.ts';
 import { projectionRoutes } from './routes/projections.ts';
@@ -20,6 +21,7 @@ export const routes: readonly Route[] = [
   ...auditRoutes,
   ...auditTrailRoutes,
   ...gatewayRoutes,
+  ...feedRoutes,
   ...projectionRoutes,
   ...metaRoutes,
 ];

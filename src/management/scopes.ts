@@ -9,7 +9,10 @@ export type Scope =
   | 'audit:read'
   | 'config:read'
   | 'config:restore'
+  | 'feed:read'
   | 'gateways:read'
+  | 'gateways:report'
+  | 'gateways:write'
   | 'metrics:read'
   | 'projections:read'
   | 'projections:write';

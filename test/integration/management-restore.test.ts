@@ -6,17 +6,17 @@ import { decodeEvent } from '../../domain/events.ts';
 import { orgStream } from '../../domain/ids.ts';
 import { configurationOf, listOf } from '../support/configuration.ts';
 import { apiDocument } from '../support/documents.ts';
+import { eventually } from '../support/eventually.ts';
+import { gatewayReport } from '../support/gateway-report.ts';
 import { apiCreated, apiDeleted } from '../support/given.ts';
-import { listenAt, named, streams } from '../support/management-refusals.ts';
+import { json, listenAt, named, streams } from '../support/management-refusals.ts';
 import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { selfSigned } from '../support/test-ca.ts';
 
 describe('a restore', () => {
   let management: TestManagement;
   beforeEach(async () => {
-    management = await startTestManagement({
-      feedReports: () => [{ node: 'node-1', receivedAt: '', position: '', revision: '', rejected: [] }],
-    });
+    management = await startTestManagement();
   });
   afterEach(() => management[Symbol.asyncDispose]());
 
@@ -78,6 +78,8 @@ describe('a restore', () => {
   it('shows what it would do, and does nothing, in a dry run', async () => {
     const at = await create('orders');
     await move('orders', '/moved/');
+    await call('POST', '/api/gateways/node-1/reports', gatewayReport(), json);
+    await eventually(async () => listOf(await call('GET', '/api/gateways'), 'gateways').length === 1);
     const head = await management.store.head();
     const dry = await restore({ at }, '?dryRun=true');
     expect(dry.headers.get('x-svc-dry-run')).to.equal('true');

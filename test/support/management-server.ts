@@ -3,11 +3,16 @@ import { randomBytes } from 'node:crypto';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { toOrgId } from '../../domain/ids.ts';
+import type { SharedCells } from '../../domain/shared-cells.ts';
 import { apiCatalog } from '../../projections/api-catalog.ts';
 import { certificateList } from '../../projections/certificate-list.ts';
+import { gatewayConfig } from '../../projections/gateway-config.ts';
 import { historyProjection } from '../../projections/history.ts';
+import { nodesProjection } from '../../projections/nodes.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { startProjector } from '../../projections/projector.ts';
+import { createFeed } from '../../src/management/feed.ts';
+import { createNodes, type Nodes } from '../../src/management/nodes.ts';
 import { createManagement, type ManagementOptions } from '../../src/management/server.ts';
 import { memoryCells } from '../../src/stores/events/memory-cells.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
@@ -40,13 +45,16 @@ export type TestManagement = AsyncDisposable & {
   /** The log itself, inside of what `wrap` put around it. */
   readonly store: MemoryEventStore;
   readonly keyRing: KeyRing;
+  readonly cells: SharedCells;
   readonly log: ReturnType<typeof keptLog>;
   /** With the admin token. An object goes as JSON of the streams type, text and bytes as they are. */
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
 };
 
-export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'feedReports' | 'credentials'>> & {
+export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'credentials'>> & {
   readonly settings?: Partial<ManagementOptions['settings']>;
+  /** Takes the place of some of what is known of gateways. */
+  readonly nodes?: Partial<Nodes>;
   /** Beside those of the product. */
   readonly projections?: readonly Projection[];
   /** Puts something around the log that commands and reads get; projections follow the log itself. */
@@ -54,7 +62,7 @@ export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'fee
 };
 
 export async function startTestManagement(options: TestManagementOptions = {}): Promise<TestManagement> {
-  const { wrap = (store) => store, settings, feedReports = () => [], projections = [], ...rest } = options;
+  const { wrap = (store) => store, settings, projections = [], ...rest } = options;
   const folder = temporaryFolder('svc-management-');
   const store = new MemoryEventStore();
   const models = openSqliteReadModels(':memory:');
@@ -66,12 +74,18 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
   const projector = startProjector({
     store,
     models,
-    projections: [apiCatalog, certificateList, historyProjection, ...projections],
+    projections: [apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection, ...projections],
     log,
   });
   const metrics = createMetrics({ version: 'test' });
   const chained = chainedEventStore(measuredEventStore(wrap(store), metrics.appends));
-  const signer = await openSigningKey({ cells: memoryCells(), keyRing });
+  const cells = memoryCells();
+  const signer = await openSigningKey({ cells, keyRing });
+  const nodes = createNodes({ store: chained, cells, orgId, now: options.now ?? (() => new Date()) });
+  const feed = createFeed({
+    ...{ models, projector, identity: store.identity, signal: new AbortController().signal },
+    report: (report) => nodes.receive(report),
+  });
   metrics.watchStore(store);
   metrics.watchProjections(projector);
   const token = `svct_bootstrap_${randomBytes(32).toString('base64url')}`;
@@ -94,7 +108,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     keyHealth: () => ({ status: 'pass', output: 'not looked at' }),
     metrics: () => metrics.text(),
     exportAudit: (range) => exportAudit(chained, signer, range),
-    feedReports,
+    ...{ feed, signer, nodes: { ...nodes, ...options.nodes } },
     log,
   });
   const { address: url } = await management.listen();
@@ -103,6 +117,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     token,
     store,
     keyRing,
+    cells,
     log,
     call: (method, path, body, headers) => send(`${url}${path}`, method, body, { ...bearer(token), ...headers }),
     [Symbol.asyncDispose]: async () => {

@@ -1,43 +1,181 @@
-/** The gateways of this installation: what each of them runs, as it reported itself. */
-import type { Json } from '../../../domain/event.ts';
-import { shortPosition } from '../../../domain/event-store.ts';
+/** The gateways of this installation: what each of them runs, the reports in which they say so, and forgetting one that is gone. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Json, JsonObject } from '../../../domain/event.ts';
+import { type Position, padPosition, shortPosition } from '../../../domain/event-store.ts';
+import type { NodeError } from '../../../domain/gateway-node.ts';
+import { toNodeId } from '../../../domain/ids.ts';
+import { FeedRefusal, type GatewayReport } from '../../../gateway/feed/feed.ts';
+import { listNodes, type RegisteredNode } from '../../../projections/nodes.ts';
+import { readJsonObject } from '../bodies.ts';
 import type { Call } from '../call.ts';
+import { Rejection } from '../errors.ts';
+import { type LastSeen, lagOf } from '../nodes.ts';
+import { feedSchemas } from '../openapi-feed-schemas.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 
-function list(_: Call, { feedReports }: Services): Reply {
-  const gateways = feedReports().map(
-    ({ node, receivedAt, position, revision, rejected }): Json => ({
-      node,
-      lastSeen: receivedAt,
-      position: shortPosition(position),
-      revision: shortPosition(revision),
-      rejected: rejected.map((object) => ({ ...object })),
-    }),
-  );
-  return { status: 200, body: { gateways } };
+/** Three signs of life that did not come. */
+const goneAfterMs = 30_000;
+
+async function list({ caller }: Call, services: Services): Promise<Reply> {
+  const { store, models, nodes } = services;
+  const [seen, head] = await Promise.all([nodes.lastSeen(), store.head()]);
+  const gateways = listNodes(models, caller.orgId).map((node) => shown(services, node, seen.get(node.nodeId), head));
+  return { status: 200, body: { position: shortPosition(head), gateways: await Promise.all(gateways) } };
 }
+
+async function show({ caller, params }: Call, services: Services): Promise<Reply> {
+  const { store, models, nodes } = services;
+  const found = listNodes(models, caller.orgId).find(({ nodeId }) => nodeId === params['nodeId']);
+  if (!found) throw unknown(params['nodeId'] ?? '');
+  const [seen, head] = await Promise.all([nodes.lastSeen(), store.head()]);
+  return { status: 200, body: await shown(services, found, seen.get(found.nodeId), head) };
+}
+
+const unknown = (node: string): Rejection => new Rejection('gateway_unknown', `no gateway ${node} has registered`);
+
+async function shown(
+  { store, now }: Services,
+  { nodeId, group, tags, version, applied }: RegisteredNode,
+  seen: LastSeen | undefined,
+  head: Position,
+): Promise<JsonObject> {
+  const { position = '', revision = '' } = seen ?? applied ?? {};
+  const errors = applied?.errors ?? [];
+  const lag = await lagOf(store, position, head, now());
+  const isGone = !seen || now().getTime() - Date.parse(seen.seenAt) > goneAfterMs;
+  const isDoubtful = errors.length > 0 || seen?.trouble !== undefined || seen?.source === 'none';
+  return {
+    ...{ node: nodeId, group, tags, version: seen?.version ?? version },
+    ...(seen ? { startedAt: seen.startedAt, lastSeen: seen.seenAt, source: seen.source, apis: seen.apis } : {}),
+    ...{ position: shortPosition(position), revision: shortPosition(revision) },
+    ...(applied ? { snapshotSha256: applied.snapshotSha256 } : {}),
+    rejected: errors.map(shownError),
+    lag,
+    ...(seen?.trouble ? { trouble: { ...seen.trouble } } : {}),
+    health: isGone ? 'fail' : isDoubtful ? 'warn' : 'pass',
+  };
+}
+
+const shownError = ({ position, ...error }: NodeError): JsonObject => ({
+  ...error,
+  ...(position === undefined ? {} : { position: shortPosition(position) }),
+});
+
+async function report({ params, body }: Call, { nodes, judgeReport }: Services): Promise<Reply> {
+  const node = toNodeId(params['nodeId'] ?? '');
+  const given = readJsonObject(body);
+  const problems = judgeReport(given);
+  if (problems.length > 0) throw new Rejection('body_malformed', `request malformed: ${problems.join('; ')}`);
+  try {
+    await nodes.receive(toReport(node, given as unknown as Omit<GatewayReport, 'node'>));
+  } catch (error) {
+    if (!(error instanceof FeedRefusal && error.code === 'node_superseded')) throw error;
+    throw new Rejection('node_superseded', error.message, { cause: error });
+  }
+  return { status: 200, body: { status: 'ok' } };
+}
+
+/** Names no more than the schema does, and positions in the form of the log. */
+function toReport(node: string, given: Omit<GatewayReport, 'node'>): GatewayReport {
+  const { run, startedAt, group, tags, version, source, apis, snapshotSha256, ms, trouble } = given;
+  return {
+    ...{ node, run, startedAt, group, tags, version, source, apis, snapshotSha256, ms },
+    ...{ position: padded(given.position), revision: padded(given.revision) },
+    rejected: given.rejected.map(({ kind, id, code, message, position, keptRevision }) => ({
+      ...{ kind, id, code, message },
+      ...(position === undefined ? {} : { position: padded(position) }),
+      ...(keptRevision === undefined ? {} : { keptRevision }),
+    })),
+    ...(trouble ? { trouble: { code: trouble.code, message: trouble.message } } : {}),
+  };
+}
+
+const padded = (position: string): Position => (/^0*$/.test(position) ? '' : padPosition(position));
+
+async function forget({ params, caller }: Call, { nodes }: Services): Promise<Reply> {
+  const node = toNodeId(params['nodeId'] ?? '');
+  if (!(await nodes.forget(node, caller.actor.id))) throw unknown(node);
+  return { status: 200, body: { status: 'ok' } };
+}
+
+export type JudgeReport = (report: Json) => readonly string[];
+
+/** Compiles the schema once. */
+export function createJudgeReport(): JudgeReport {
+  const validate = new Ajv2020({ allErrors: true, strict: false }).compile(feedSchemas['GatewayReport'] as JsonObject);
+  return (report) =>
+    validate(report) ? [] : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+}
+
+const example = {
+  ...{ node: 'edge-1', group: 'default', tags: [], version: '0.1.0', startedAt: '2026-01-01T00:00:00.000Z' },
+  ...{ lastSeen: '2026-01-01T00:00:09.000Z', source: 'feed', apis: 3, position: '12', revision: '9' },
+  ...{ snapshotSha256: '', rejected: [], lag: { events: 0, seconds: 0 }, health: 'pass' },
+};
+
+const status = { type: 'object', required: ['status'], properties: { status: { type: 'string' } } };
+
+const route = { tag: 'gateways', form: 'problem', parameters: [] } as const;
 
 export const gatewayRoutes: readonly Route[] = [
   {
+    ...route,
     method: 'GET',
     path: '/api/gateways',
     operationId: 'listGateways',
-    summary: 'What every gateway runs, and what it had to keep back',
-    tag: 'gateways',
+    summary: 'What every gateway runs, how far it is, and what it had to keep back',
     scope: 'gateways:read',
-    form: 'problem',
-    parameters: [],
     answer: {
-      description: 'Gateways as they reported last',
+      description: 'Gateways that registered; `position` is the head of the log',
       schema: { $ref: '#/components/schemas/GatewayList' },
-      example: {
-        gateways: [
-          { node: 'local', lastSeen: '2026-01-01T00:00:00.000Z', position: '12', revision: '9', rejected: [] },
-        ],
-      },
+      example: { position: '12', gateways: [example] },
     },
     errors: [],
     handle: list,
+  },
+  {
+    ...route,
+    method: 'GET',
+    path: '/api/gateways/{nodeId}',
+    operationId: 'getGateway',
+    summary: 'One gateway',
+    scope: 'gateways:read',
+    answer: { description: 'The gateway', schema: { $ref: '#/components/schemas/Gateway' }, example },
+    errors: ['gateway_unknown'],
+    handle: show,
+  },
+  {
+    ...route,
+    method: 'DELETE',
+    path: '/api/gateways/{nodeId}',
+    operationId: 'forgetGateway',
+    summary: 'Forgets a gateway that is gone; one that runs registers again',
+    scope: 'gateways:write',
+    answer: { description: 'Forgotten', schema: status, example: { status: 'ok' } },
+    errors: ['gateway_unknown', 'id_invalid'],
+    handle: forget,
+  },
+  {
+    ...route,
+    method: 'POST',
+    path: '/api/gateways/{nodeId}/reports',
+    operationId: 'reportGateway',
+    summary: 'What a gateway says of itself, when something changed and as a sign of life',
+    scope: 'gateways:report',
+    body: {
+      description: 'The whole state of the node',
+      types: ['application/json'],
+      maxBytes: 1_048_576,
+      schema: 'GatewayReport',
+      example: {
+        ...{ run: '018f0000-0000-7000-8000-000000000000', startedAt: '2026-01-01T00:00:00.000Z' },
+        ...{ group: 'default', tags: [], version: '0.1.0', source: 'feed', apis: 3, position: '12', revision: '9' },
+        ...{ snapshotSha256: '', ms: 4, rejected: [] },
+      },
+    },
+    answer: { description: 'Taken', schema: status, example: { status: 'ok' } },
+    errors: ['body_malformed', 'body_unreadable', 'id_invalid', 'node_superseded'],
+    handle: report,
   },
 ];

@@ -5,9 +5,7 @@ import { startTestManagement } from '../../../support/management-server.ts';
 describe('a fault of the program', () => {
   it('is a 500 without detail, and is logged with its request', async () => {
     await using management = await startTestManagement({
-      feedReports: () => {
-        throw new Error('a detail that stays inside');
-      },
+      nodes: { lastSeen: () => Promise.reject(new Error('a detail that stays inside')) },
     });
     const answer = await management.call('GET', '/api/gateways', undefined, { 'x-request-id': 'faulty' });
     expect(answer.status).to.equal(500);

@@ -1,0 +1,53 @@
+/** Where a gateway gets its configuration: from the management plane of the same process, or over HTTP from another one. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Feed } from '../../gateway/feed/feed.ts';
+import { createHttpFeed } from '../../gateway/feed/http-feed.ts';
+import { seedFrom } from '../../gateway/feed/seed.ts';
+import type { SignedSnapshot } from '../../gateway/feed/signed.ts';
+import { openTrust, type Trust } from '../../gateway/feed/trust.ts';
+import type { Settings } from '../config/settings.ts';
+import type { ProcessLog } from '../telemetry/log.ts';
+
+/** `trust` and `seed` are for what was signed by another process. */
+export type Source = {
+  readonly feed: Feed;
+  readonly trust?: Trust;
+  readonly seed?: () => Promise<SignedSnapshot>;
+};
+
+/** `local` is the feed of this process, when it runs management. Throws when there is neither that nor an address. */
+export function openSource(
+  settings: Settings,
+  local: Feed | undefined,
+  log: ProcessLog,
+  stack: AsyncDisposableStack,
+): Source {
+  const { managementUrl, managementKeyFile, configSeed } = settings.gateway;
+  if (managementUrl === undefined) {
+    if (local) return { feed: local };
+    throw new Error(
+      '--role gateway without --role management needs gateway.management_url and gateway.node_token: where the configuration comes from',
+    );
+  }
+  const file = managementKeyFile ?? join(settings.dataDirectory, 'gateway', 'management-key.pem');
+  const trust = openTrust({ file, isGiven: managementKeyFile !== undefined, log });
+  const feed = openHttpFeed(settings, managementUrl, trust, log);
+  stack.defer(() => feed.close());
+  return { feed, trust, ...(configSeed === undefined ? {} : { seed: () => seedFrom(configSeed, trust) }) };
+}
+
+function openHttpFeed({ gateway }: Settings, url: string, trust: Trust, log: ProcessLog) {
+  const { nodeToken: token, tags, managementCaFile } = gateway;
+  if (token === undefined) {
+    throw new Error(
+      'gateway.management_url needs gateway.node_token: use $file:PATH, or the variable SVC_GW_NODETOKEN',
+    );
+  }
+  const { protocol, hostname } = new URL(url);
+  if (protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
+    log.warn('gateway.management_url is not https: token and configuration can be read on the way');
+  }
+  const ca = managementCaFile === undefined ? {} : { ca: readFileSync(managementCaFile, 'utf8') };
+  return createHttpFeed({ url, token, tags: tags.toSorted(), trust, ...ca });
+}

@@ -1,0 +1,159 @@
+/** The feed over HTTP: the whole configuration, and what changed since a place, as a long poll or a stream of events. */
+import { type Position, padPosition, shortPosition } from '../../../domain/event-store.ts';
+import { type FeedPlace, FeedRefusal } from '../../../gateway/feed/feed.ts';
+import type { SignedChanges } from '../../../gateway/feed/signed.ts';
+import type { Call } from '../call.ts';
+import { queryInvalid, Rejection } from '../errors.ts';
+import { queryParameter } from '../parameters.ts';
+import type { Reply } from '../responses.ts';
+import type { Route, Services } from '../route.ts';
+
+/** A log that moves without a change of the configuration is told of so much later. */
+const idleMs = 1_000;
+
+/** Between two signs of life of an event stream. */
+const commentEveryMs = 15_000;
+
+const maxTags = 100;
+
+async function snapshot(call: Call, { feed, stopping }: Services): Promise<Reply> {
+  const text = await answered(stopping, (signal) => feed.snapshot(tagsOf(call), signal), call);
+  return { status: 200, type: 'application/json', stream: once(text) };
+}
+
+async function changes(call: Call, services: Services): Promise<Reply> {
+  const { feed, stopping } = services;
+  const tags = tagsOf(call);
+  const place = placeOf(call, feed.identity);
+  if (call.accepts(['application/json', 'text/event-stream']) === 'text/event-stream') {
+    // What is wrong with the place is said before the stream begins.
+    const first = await demanded(call, services, place, tags, 0);
+    return { status: 200, type: 'text/event-stream', stream: events(call, services, place, tags, first) };
+  }
+  const answer = await answered(stopping, () => demanded(call, services, place, tags), call);
+  return { status: 200, type: 'application/json', stream: once(JSON.stringify(answer)) };
+}
+
+/** Throws 410 for a place that is not there any more. */
+async function demanded(
+  call: Call,
+  { feed, stopping }: Services,
+  place: FeedPlace,
+  tags: readonly string[],
+  waitMs?: number,
+): Promise<SignedChanges> {
+  const query = { tags, idleMs, ...(waitMs === undefined ? {} : { waitMs }) };
+  const answer = await answered(stopping, (signal) => feed.changes(place, signal, query), call);
+  if ('tooOld' in answer) throw new Rejection('feed_too_old', 'the changes since this place are gone; take a snapshot');
+  return answer;
+}
+
+async function* events(
+  call: Call,
+  services: Services,
+  from: FeedPlace,
+  tags: readonly string[],
+  first: SignedChanges,
+): AsyncGenerator<string> {
+  let place = from;
+  let answer = first;
+  yield 'retry: 2000\n\n';
+  try {
+    for (;;) {
+      const isNew = answer.next !== place.position;
+      yield isNew
+        ? `id: ${shortPosition(answer.next)}\nevent: changes\ndata: ${JSON.stringify(answer)}\n\n`
+        : ': nothing new\n\n';
+      place = { ...place, position: answer.next };
+      answer = await demanded(call, services, place, tags, commentEveryMs);
+    }
+  } catch (error) {
+    if (call.gone.aborted || services.stopping.aborted) return;
+    // The client asks again from its place, and is told there.
+    if (!(error instanceof Rejection)) throw error;
+  }
+}
+
+/** Refusals of the feed as answers; a wait that the stop of the server ends is one too. */
+async function answered<T>(
+  stopping: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+  { gone }: Call,
+): Promise<T> {
+  try {
+    return await work(AbortSignal.any([gone, stopping]));
+  } catch (error) {
+    if (error instanceof FeedRefusal && (error.code === 'other_log' || error.code === 'position_ahead')) {
+      throw new Rejection(error.code, error.message, { cause: error });
+    }
+    if (!gone.aborted && !stopping.aborted) throw error;
+    throw new Rejection('stopping', 'the server is stopping', { headers: { 'Retry-After': '1' } });
+  }
+}
+
+async function* once(text: string): AsyncGenerator<string> {
+  yield text;
+}
+
+function tagsOf({ query }: Call): readonly string[] {
+  const given = (query.get('tags') ?? '').split(',').map((tag) => tag.trim());
+  const tags = [...new Set(given.filter((tag) => tag !== ''))].toSorted();
+  if (tags.length > maxTags) throw queryInvalid('tags', `at most ${maxTags}`);
+  return tags;
+}
+
+/** Without `log` and `era` the place is taken for one of this log. */
+function placeOf({ query, header }: Call, identity: Pick<FeedPlace, 'logId' | 'era'>): FeedPlace {
+  const era = query.get('era') ?? String(identity.era);
+  if (!/^\d{1,9}$/.test(era)) throw queryInvalid('era', 'must be a number');
+  const text = header('last-event-id') ?? query.get('after') ?? '';
+  if (!/^(?:\d{1,20}(?:-\d{1,20})?)?$/.test(text)) throw queryInvalid('after', 'must be a position');
+  return { logId: query.get('log') || identity.logId, era: Number(era), position: positionOf(text) };
+}
+
+/** `0` and nothing are before everything. */
+const positionOf = (text: string): Position => (/^0*$/.test(text) ? '' : padPosition(text));
+
+const tags = queryParameter('tags', 'Labels, separated by commas: only APIs whose `gatewayTags` share one.');
+
+export const feedRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/api/feed/snapshot',
+    operationId: 'getFeedSnapshot',
+    summary: 'The whole configuration of gateways, signed',
+    tag: 'feed',
+    scope: 'feed:read',
+    form: 'problem',
+    parameters: [tags],
+    answer: {
+      description:
+        '`sha256` is over the RFC 8785 form of `objects`; `signature` (Ed25519, base64url) is over `svc snapshot 1`, a line feed, and the RFC 8785 form of format, logId, era, position, revision, createdAt, group, tags, sha256, keyId.',
+      schema: { $ref: '#/components/schemas/FeedSnapshot' },
+    },
+    errors: ['stopping'],
+    handle: snapshot,
+  },
+  {
+    method: 'GET',
+    path: '/api/feed/changes',
+    operationId: 'getFeedChanges',
+    summary: 'What changed since a place: a long poll, or a stream of events (`Accept: text/event-stream`)',
+    tag: 'feed',
+    scope: 'feed:read',
+    form: 'problem',
+    parameters: [
+      queryParameter('after', 'The place: `position` of the snapshot, then `next`. `Last-Event-ID` wins.'),
+      queryParameter('log', 'The log that the place belongs to (`logId`): another one is a 409 `other_log`.'),
+      queryParameter('era', 'The era that the place belongs to: an earlier one is a 410.'),
+      tags,
+    ],
+    answer: {
+      description:
+        'Answers at once when there is something, else within 30 s; `next` moves also without changes. `signature` is over `svc changes 1`, a line feed, and the RFC 8785 form of logId, era, after, next, tags, sha256 (of the RFC 8785 form of `changes`), keyId.',
+      schema: { $ref: '#/components/schemas/FeedChanges' },
+    },
+    errors: ['feed_too_old', 'other_log', 'position_ahead', 'stopping'],
+    handle: changes,
+  },
+];
