@@ -32,6 +32,12 @@ const commands: readonly Row[] = [
     summary: 'read models: where they are, making them anew',
     load: async () => (await import('./cli/projections.ts')).projections,
   },
+  { name: 'nodes', summary: 'gateways and what they run', load: async () => (await import('./cli/nodes.ts')).nodes },
+  {
+    name: 'wait',
+    summary: 'until every gateway runs a revision',
+    load: async () => (await import('./cli/wait.ts')).wait,
+  },
   { name: 'token', summary: 'where the admin token is', load: async () => (await import('./cli/token.ts')).token },
   {
     name: 'config',

@@ -177,6 +177,7 @@ export const families: readonly Family[] = [
       'audit-trail.ts',
       'connection.ts',
       'failure.ts',
+      'fleet.ts',
       'moment.ts',
       'output.ts',
       'pages.ts',
