@@ -9,7 +9,7 @@ import type { OpenedLog } from '../stores/opened-log.ts';
 import type { KeyRing, RingStatus, RotationProgress, RotationResult } from '../stores/secrets/keyring.ts';
 import { signingKid } from '../stores/secrets/signing-key.ts';
 import { sqliteFault } from '../stores/sqlite.ts';
-import { hasRing, masterKeysOf, openRingOf } from './key-ring.ts';
+import { hasRing, isRingShared, masterKeysOf, openRingOf } from './key-ring.ts';
 import { keyCommands } from './key-upkeep.ts';
 
 /** What a data key seals. */
@@ -123,7 +123,7 @@ async function opens(ring: KeyRing, kid: string): Promise<boolean> {
 }
 
 async function withRing<T>(settings: Settings, warn: Warn, work: (ring: KeyRing) => Promise<T>): Promise<T> {
-  if (!hasRing(settings)) {
+  if (!isRingShared(settings) && !hasRing(settings)) {
     throw new Error(`${settings.dataDirectory} has no key ring: the first start makes it; name the folder with --data`);
   }
   return unlessLocked(async () => {
