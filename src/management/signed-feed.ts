@@ -1,6 +1,13 @@
 /** The feed as it leaves the process: signed, so that whoever has the key can tell it from anything else. */
 import type { FeedPlace } from '../../gateway/feed/feed.ts';
-import { type FeedSigner, type SignedChanges, signChanges, signSnapshot } from '../../gateway/feed/signed.ts';
+import {
+  type FeedSigner,
+  type SignedChanges,
+  type SignedSnapshot,
+  signChanges,
+  signSnapshot,
+} from '../../gateway/feed/signed.ts';
+import type { GatewaySnapshot } from '../../projections/gateway-config.ts';
 import type { FeedQuery, ManagementFeed } from './feed.ts';
 
 export type SignedFeed = {
@@ -8,6 +15,8 @@ export type SignedFeed = {
   /** The text of a `SignedSnapshot`. */
   snapshot(tags: readonly string[], signal: AbortSignal): Promise<string>;
   changes(after: FeedPlace, signal: AbortSignal, query: FeedQuery): Promise<SignedChanges | { readonly tooOld: true }>;
+  /** A whole configuration that is not the one of now. */
+  signed(snapshot: GatewaySnapshot): SignedSnapshot;
 };
 
 type Kept = { readonly position: string; readonly text: string };
@@ -36,6 +45,7 @@ export function createSignedFeed(
       kept = new Map([...others, [name, { position: snapshot.position, text }]]);
       return text;
     },
+    signed: (snapshot) => signSnapshot(signer, { ...snapshot, createdAt: now().toISOString(), group, tags: [] }),
     async changes(after, signal, query) {
       const answer = await feed.changes(after, signal, query);
       if ('tooOld' in answer) return answer;

@@ -2,10 +2,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
+import { seedFrom } from '../../gateway/feed/seed.ts';
+import { openTrust } from '../../gateway/feed/trust.ts';
 import { type Outcome, svc } from '../support/cli.ts';
 import { configurationOf, listOf } from '../support/configuration.ts';
 import { MemoryFeed } from '../support/gateway-feed.ts';
-import { startTestGateway } from '../support/gateway-start.ts';
+import { listLog, startTestGateway } from '../support/gateway-start.ts';
 import { startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { selfSigned } from '../support/test-ca.ts';
@@ -80,12 +82,15 @@ describe('svc on the past', () => {
       expect(file).to.equal(folder.file('then', 'seed.json'));
       expect(statSync(file).mode & 0o777).to.equal(0o600);
 
-      const seed = JSON.parse(readFileSync(file, 'utf8')) as { readonly position: string; readonly revision: string };
+      // The management plane is away, and the key that signed is pinned at this first contact.
       const feed = new MemoryFeed();
-      feed.breakSnapshot = () => seed;
-      feed.breakChanges = () => ({ changes: [], next: seed.position });
-      await using gateway = await startTestGateway({ feed });
-      await gateway.settled(seed.revision);
+      feed.breakSnapshot = () => {
+        throw new Error('nobody is there');
+      };
+      const trust = openTrust({ file: folder.file('management-key.pem'), isGiven: false, log: listLog() });
+      await using gateway = await startTestGateway({ feed, seed: () => seedFrom(file, trust) });
+      const { revision } = JSON.parse(readFileSync(file, 'utf8')) as { readonly revision: string };
+      await gateway.settled(revision);
       const status = async (path: string) => (await fetch(`${gateway.url}${path}`)).status;
       expect(await Promise.all(['/orders/x', '/gone/x', '/moved/x', '/new/x'].map(status))).to.deep.equal([
         ...[200, 200, 404, 404],

@@ -2,7 +2,7 @@
 import type { AnalyticsRecord } from '../../domain/analytics-record.ts';
 import type { ApiDocument } from '../../domain/api/definition.ts';
 import { type CheckApi, createCheckApi } from '../../gateway/check-api.ts';
-import { type Gateway, type GatewaySettings, startGateway } from '../../gateway/gateway.ts';
+import { type Gateway, type GatewayOptions, type GatewaySettings, startGateway } from '../../gateway/gateway.ts';
 import type { Clock, Counters, Log } from '../../gateway/ports.ts';
 import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
 import { apiDocument } from './documents.ts';
@@ -41,7 +41,7 @@ export type TestGateway = AsyncDisposable & {
   settled(position: string): Promise<void>;
 };
 
-export type TestGatewayOptions = {
+export type TestGatewayOptions = Pick<GatewayOptions, 'seed'> & {
   readonly settings?: Partial<GatewaySettings>;
   readonly feed?: MemoryFeed;
   readonly lane?: ListLane;
@@ -57,7 +57,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const directory = options.directory ?? folder?.path ?? '';
   const log = listLog();
   const gateway = await startGateway({
-    ...{ feed, lane, clock, log, directory, node: 'node-1' },
+    ...{ feed, lane, clock, log, directory, node: 'node-1', seed: options.seed },
     counters: options.counters ?? memoryCounters(clock),
     checkApi: options.checkApi ?? createCheckApi(),
     listen: { host: '127.0.0.1', port: 0 },
