@@ -1,4 +1,5 @@
 /** The feed over HTTP, for a gateway in a process of its own: long polls, a node token, answers that are checked before they count. */
+import { getCACertificates } from 'node:tls';
 import { Agent, request } from 'undici';
 import { shortPosition } from '../../domain/event-store.ts';
 import { type Feed, FeedRefusal } from './feed.ts';
@@ -26,7 +27,7 @@ const maxAnswerBytes = 1_073_741_824;
 export function createHttpFeed(options: HttpFeedOptions): HttpFeed {
   const { tags, trust, ca, answerTimeoutMs = defaultAnswerTimeoutMs } = options;
   const agent = new Agent({
-    connect: { timeout: 5_000, ...(ca === undefined ? {} : { ca }) },
+    connect: { timeout: 5_000, ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }) },
     headersTimeout: answerTimeoutMs,
     bodyTimeout: answerTimeoutMs,
     maxResponseSize: maxAnswerBytes,
