@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { JsonObject } from '../../domain/event.ts';
 import { shortPosition } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
+import { eventually } from '../support/eventually.ts';
 import { startTestManagement, type TestManagement } from '../support/management-server.ts';
 import {
   atPosition,
@@ -41,7 +42,32 @@ describe('time travel', function () {
           }
         }
       }),
-      { numRuns: 12 },
+      { numRuns: 6 },
+    ));
+
+  it('gives as snapshot of r what gateways were given when r was newest', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(randomCommand, { minLength: 1, maxLength: 8 }), async (commands) => {
+        await using management = await startTestManagement();
+        const ranFrom = ({ logId, era, position, revision, objects }: JsonObject) => [
+          ...[logId, era, position, revision, objects],
+        ];
+        const live: (readonly [position: string, given: unknown])[] = [];
+        for (const command of commands) {
+          await runCommand(management, command, certificates);
+          const head = await management.store.head();
+          const given = await eventually(async () => {
+            const { json } = await management.call('GET', '/api/feed/snapshot');
+            return json['position'] === head && ranFrom(json);
+          });
+          live.push([shortPosition(head), given]);
+        }
+        for (const [position, given] of live) {
+          const { json } = await management.call('GET', `/api/config?form=snapshot&at=${position}`);
+          expect(ranFrom(json), position).to.deep.equal(given);
+        }
+      }),
+      { numRuns: 5 },
     ));
 
   /** What a restore brings back: everything but where and when it was written. */
@@ -89,7 +115,7 @@ describe('time travel', function () {
           await claimsFitTheCatalogue(management);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 15 },
     ));
 
   /** Every live API holds its route, and no route that nobody has is held. */

@@ -84,6 +84,7 @@ export const readRoutes = (certificates: Certificates): readonly string[] => [
   '/api/certs',
   '/api/certs?mode=detailed&filter=with_pk&page_size=1',
   ...fingerprints(certificates).map((fingerprint) => `/api/certs/${fingerprint}`),
+  '/api/config',
   '/api/audit?limit=500',
   '/api/audit?aggregate=api-a&limit=2',
 ];

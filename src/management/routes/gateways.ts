@@ -124,7 +124,8 @@ export const gatewayRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/gateways',
     operationId: 'listGateways',
-    summary: 'What every gateway runs, how far it is, and what it had to keep back',
+    summary:
+      'What every gateway runs, how far it is, and what it had to keep back; as they are now, their past is not kept',
     scope: 'gateways:read',
     answer: {
       description: 'Gateways that registered; `position` is the head of the log',
