@@ -30,7 +30,7 @@ export type RunDependencies = {
 
 /** While it catches up, changes are held back up to here: written in one go they stay below what a request may wait. */
 const maxPendingBytes = 8 * 1024 * 1024;
-const maxPendingChanges = 2_500;
+const maxPendingChanges = 1500;
 const maxPendingEvents = 20_000;
 
 /** What became of an event: changes to write, or the reason why it is parked, or nothing at all. */
