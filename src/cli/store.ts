@@ -4,7 +4,9 @@ import type { Command } from 'commander';
 import { type Position, padPosition, type StoredEvent, shortPosition } from '../../domain/event-store.ts';
 import { sealedFields } from '../../domain/sealed-fields.ts';
 import { makeBackup, restoreBackup } from '../compose/backup.ts';
+import { copyRing } from '../compose/copy-ring.ts';
 import { holdDataFolder } from '../compose/data-folder.ts';
+import { ringFile } from '../compose/key-ring.ts';
 import { migrate } from '../compose/migrate.ts';
 import { loadSettings } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
@@ -40,9 +42,11 @@ export function store(command: Command, terminal: Terminal): void {
   withSettings(withOutput(command.command('restore <file>')))
     .description('put a backup in the place of log and key ring; the server must be stopped')
     .action((file: string, flags: Flags) => restore(terminal, file, flags));
-  withOutput(command.command('migrate <from> <to>'))
-    .description('copy a log to another engine; the server must be stopped. A run that was stopped goes on')
-    .action((from: string, to: string, flags: OutputFlags) => migrateLog(terminal, from, to, flags));
+  withSettings(withOutput(command.command('migrate <from> <to>')))
+    .description(
+      'copy a log and its keys to another engine; the server must be stopped. A run that was stopped goes on',
+    )
+    .action((from: string, to: string, flags: Flags) => migrateLog(terminal, from, to, flags));
   secrets(command.command('secrets'), terminal);
   const key = command.command('signing-key').description('the key that signs anchors, exports and snapshots');
   withSettings(withOutput(key.command('renew')))
@@ -169,15 +173,17 @@ async function restore(terminal: Terminal, file: string, flags: Flags): Promise<
   for (const name of done.setAside) terminal.printError(`kept what was there: ${name}`);
 }
 
-async function migrateLog(terminal: Terminal, from: string, to: string, flags: OutputFlags): Promise<void> {
+async function migrateLog(terminal: Terminal, from: string, to: string, flags: Flags): Promise<void> {
+  const keys = await copyRing(from, to, ringFile(load(terminal, flags)));
   using progress = progressOn(terminal, 'events');
   const done = await migrate({
     from,
     to,
     onProgress: (done, total) => progress.show(done, total),
   });
-  if (flags.json || flags.yaml) return printDocument(terminal, flags, done);
+  if (flags.json || flags.yaml) return printDocument(terminal, flags, { ...done, keys: keys ?? 0 });
   terminal.print(`${done.events} events of ${done.streams} streams stand in the log ${done.logId}, verified`);
+  if (keys !== undefined) terminal.print(`keys copied to the ring there: ${keys}`);
   terminal.print(`copied now: ${done.copied}; left behind: ${done.leftBehind} events of operational streams`);
 }
 

@@ -12,7 +12,8 @@ type RingSettings = Pick<Settings, 'dataDirectory' | 'store'>;
 export const ringFile = ({ dataDirectory }: RingSettings): string => join(dataDirectory, 'keyring.db');
 
 /** Nodes that share a log in PostgreSQL share the ring there. */
-export const isRingShared = ({ store }: RingSettings): boolean => /^postgres(?:ql)?:/i.test(store.url);
+export const isRingShared = ({ store }: { readonly store: { readonly url: string } }): boolean =>
+  /^postgres(?:ql)?:/i.test(store.url);
 
 /** Whether a start has made a ring in the data folder. */
 export const hasRing = (settings: RingSettings): boolean => existsSync(ringFile(settings));

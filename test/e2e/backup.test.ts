@@ -84,7 +84,7 @@ describe('restore drill', function () {
     expect((await command(['store', 'backup', 'good', '--data', data], options)).err).to.contain('exists already');
     const { DatabaseSync } = await import('node:sqlite');
     const changed = new DatabaseSync(folder.file('good'));
-    changed.exec(`UPDATE events SET meta = replace(meta, 'bootstrap', 'somebody') WHERE position = 3`);
+    changed.exec(`UPDATE events SET data = CAST('{}' AS BLOB) WHERE position = 3`);
     changed.close();
     writeFileSync(folder.file('text'), 'no backup');
     const before = readFileSync(`${data}/events.db`);

@@ -1,7 +1,7 @@
 /** The whole product on a PostgreSQL log: start, change, serve, lose the server, kill, start again; and a log that moves there and back. */
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { expect } from 'chai';
-import { migrate } from '../../src/compose/migrate.ts';
+import { svc as command } from '../support/cli.ts';
 import { apiDocument } from '../support/documents.ts';
 import { eventually } from '../support/eventually.ts';
 import { withNewSchema } from '../support/postgres-log.ts';
@@ -84,14 +84,18 @@ describe('the product on PostgreSQL', function () {
       const etag = async (): Promise<string | null> => (await svc.call(`/api/apis/streams/${id}`)).headers.get('etag');
       etags.push(await etag());
       await svc.stop();
-      await migrate({ from: `sqlite:${data}/events.db`, to: url });
+      expect((await command(['store', 'migrate', `sqlite:${data}/events.db`, url, '--data', data])).code).to.equal(0);
       svc = await startSvc({ data, env: { SVC_STORE_URL: url } });
       etags.push(await etag());
       expect((await create(svc, 'users')).status).to.equal(200);
       await svc.stop();
       const back = `sqlite:${folder.file('back.db')}`;
-      await migrate({ from: url, to: back });
-      svc = await startSvc({ data, env: { SVC_STORE_URL: back } });
+      // The way back finds its keys where they were; a new data folder would need them copied.
+      const fresh = folder.file('fresh');
+      mkdirSync(fresh);
+      copyFileSync(`${data}/master.key`, `${fresh}/master.key`);
+      expect((await command(['store', 'migrate', url, back, '--data', fresh])).code).to.equal(0);
+      svc = await startSvc({ data: fresh, env: { SVC_STORE_URL: back } });
       etags.push(await etag());
       expect(await names(svc)).to.deep.equal(['orders', 'users']);
       expect(new Set(etags).size).to.equal(1);

@@ -23,16 +23,24 @@ const migrations: readonly Migration[] = [tables];
 
 /** Makes the tables at the first start, and a master key where there is none yet. */
 export async function openPostgresKeyRing({ url, masters }: PostgresKeyRingOptions): Promise<KeyRing> {
-  let database: PostgresDatabase | undefined;
   try {
-    database = await openPostgres(postgresAddress(url), maxConnections);
-    await migrate(database, 'keyring', migrations);
+    return await openRing('the key ring in PostgreSQL', await openPostgresKeyTable(url), masters);
   } catch (error) {
-    await database?.close();
     masters.close();
     throw error;
   }
-  return openRing('the key ring in PostgreSQL', postgresKeyTable(database), masters);
+}
+
+/** The wrapped keys alone, for whoever copies them. */
+export async function openPostgresKeyTable(url: string): Promise<KeyTable> {
+  const database = await openPostgres(postgresAddress(url), maxConnections);
+  try {
+    await migrate(database, 'keyring', migrations);
+    return postgresKeyTable(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
 }
 
 /** Each call is one statement, or a transaction that holds the row of the ring. */

@@ -24,6 +24,16 @@ const tables = `
 
 /** Makes the ring at the first start, and a master key where there is none yet. */
 export async function openKeyRing({ path, masters, warn }: SqliteKeyRingOptions): Promise<KeyRing> {
+  try {
+    return await openRing(path, openKeyTable({ path, ...(warn && { warn }) }), masters);
+  } catch (error) {
+    masters.close();
+    throw error;
+  }
+}
+
+/** The wrapped keys alone, for whoever copies them. */
+export function openKeyTable({ path, warn }: Omit<SqliteKeyRingOptions, 'masters'>): KeyTable {
   let database: Database | undefined;
   try {
     const isNew = path !== ':memory:' && !existsSync(path);
@@ -36,13 +46,12 @@ export async function openKeyRing({ path, masters, warn }: SqliteKeyRingOptions)
     });
     if (isNew && process.platform !== 'win32') chmodSync(path, 0o600);
     prepare(database, path);
+    return told(path, sqliteKeyTable(database));
   } catch (error) {
     database?.close();
-    masters.close();
     if (sqliteFault(error) !== 'corrupt') throw error;
     throw new SecretError('keyring_unusable', `${path} is damaged: restore it from a backup`, { cause: error });
   }
-  return openRing(path, told(path, sqliteKeyTable(database)), masters);
 }
 
 function prepare(database: Database, path: string): void {
