@@ -84,12 +84,14 @@ describe('restore drill', function () {
     expect((await command(['store', 'backup', 'good', '--data', data], options)).err).to.contain('exists already');
     const { DatabaseSync } = await import('node:sqlite');
     const changed = new DatabaseSync(folder.file('good'));
-    changed.exec(`UPDATE events SET data = CAST('{}' AS BLOB) WHERE position = 3`);
+    const [row] = changed.prepare(`SELECT min(position) AS position FROM events WHERE stream LIKE 'api-%'`).all();
+    const position = Number(row?.['position']);
+    changed.exec(`UPDATE events SET data = CAST('{}' AS BLOB) WHERE position = ${position}`);
     changed.close();
     writeFileSync(folder.file('text'), 'no backup');
     const before = readFileSync(`${data}/events.db`);
     for (const [file, text] of [
-      ['good', 'position 3'],
+      ['good', `position ${position}`],
       ['text', 'no backup'],
       ['absent', 'does not exist'],
     ] as const) {
