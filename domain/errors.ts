@@ -24,7 +24,12 @@ export type RefusalCode =
   | 'certificate_foreign'
   | 'precondition_failed'
   | 'too_many_conflicts'
-  | 'at_invalid';
+  | 'at_invalid'
+  | 'token_configured'
+  | 'token_ended'
+  | 'token_exceeds'
+  | 'token_needed'
+  | 'token_unknown';
 
 /** Thrown by deciders and document functions; nothing has happened. */
 export class Refusal extends Error {
@@ -101,6 +106,21 @@ export const certificateUnknown = (): Refusal =>
 
 export const certificateForeign = (): Refusal =>
   new Refusal('certificate_foreign', 'Attempted access to non-owned certificate.');
+
+export const tokenUnknown = (): Refusal => new Refusal('token_unknown', 'Token not found.');
+
+/** `how`: `is revoked`, `has expired`. */
+export const tokenEnded = (how: string): Refusal => new Refusal('token_ended', `The token ${how}; issue another one.`);
+
+/** `pointer`: the member of the body that asks for too much. */
+export const tokenExceeds = (pointer: string, reason: string): Refusal =>
+  new Refusal('token_exceeds', `${pointer.slice(1)}: ${reason}`, [{ pointer, code: 'token_exceeds', message: reason }]);
+
+export const tokenNeeded = (): Refusal =>
+  new Refusal('token_needed', 'No other administrator token is left; issue one first.');
+
+export const tokenConfigured = (): Refusal =>
+  new Refusal('token_configured', 'The bootstrap token comes from the configuration; change it there, or revoke it.');
 
 export const tooManyConflicts = (): Refusal =>
   new Refusal('too_many_conflicts', 'The API is changed by others at the same time; try again.');

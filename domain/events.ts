@@ -9,6 +9,7 @@ import { isObject } from './json.ts';
 import type { OrganisationEvent } from './organisation.ts';
 import type { ReservationEvent } from './reservation.ts';
 import { sealedFields } from './sealed-fields.ts';
+import type { TokenEvent } from './token.ts';
 import { currentSchema, ProgramTooOld, upcast } from './upcast.ts';
 
 export type DomainEvent =
@@ -17,7 +18,8 @@ export type DomainEvent =
   | CertificateEvent
   | GatewayNodeEvent
   | OrganisationEvent
-  | ReservationEvent;
+  | ReservationEvent
+  | TokenEvent;
 
 /** Every type of the union; a stored type that is not here means that the program is older than the log. */
 const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
@@ -41,6 +43,10 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   GatewayRegistered: true,
   GatewayDeregistered: true,
   GatewayConfigApplied: true,
+  TokenIssued: true,
+  TokenUpdated: true,
+  TokenRotated: true,
+  TokenRevoked: true,
 };
 
 /** The bytes of an event. Throws when a secret would be written in clear: sealing was forgotten. */

@@ -10,6 +10,8 @@ export type OrgId = Branded<'OrgId'>;
 export type CertId = Branded<'CertId'>;
 /** The name of one gateway. */
 export type NodeId = Branded<'NodeId'>;
+/** Of a management token; part of its text. */
+export type TokenId = Branded<'TokenId'>;
 
 const apiIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -27,6 +29,17 @@ export const toNodeId = (text: string): NodeId => {
   return text as NodeId;
 };
 
+const tokenIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+/** Refuses as `toApiId` does. */
+export const toTokenId = (text: string): TokenId => {
+  if (!tokenIdPattern.test(text)) throw invalidId();
+  return text as TokenId;
+};
+
+/** The token that comes with the configuration. */
+export const bootstrapTokenId = 'bootstrap' as TokenId;
+
 export const toOrgId = (text: string): OrgId => text as OrgId;
 
 export const toCertId = (orgId: OrgId, fingerprint: string): CertId => `${orgId}${fingerprint}` as CertId;
@@ -34,6 +47,7 @@ export const toCertId = (orgId: OrgId, fingerprint: string): CertId => `${orgId}
 export const apiStream = (id: ApiId): string => `api-${id}`;
 export const certStream = (id: CertId): string => `cert-${id}`;
 export const orgStream = (id: OrgId): string => `org-${id}`;
+export const tokenStream = (id: TokenId): string => `token-${id}`;
 export const nodeStream = (id: NodeId): string => `gwnode-${id}`;
 /** The claim of one host and listen path; `hash` is the SHA-256 hex of its normal form. */
 export const routeStream = (hash: string): string => `uniq-route.${hash}`;

@@ -100,6 +100,10 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'GatewayRegistered':
     case 'GatewayDeregistered':
     case 'GatewayConfigApplied':
+    case 'TokenIssued':
+    case 'TokenUpdated':
+    case 'TokenRotated':
+    case 'TokenRevoked':
       return [];
     default:
       return never(event);

@@ -93,6 +93,10 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
     case 'GatewayRegistered':
     case 'GatewayDeregistered':
     case 'GatewayConfigApplied':
+    case 'TokenIssued':
+    case 'TokenUpdated':
+    case 'TokenRotated':
+    case 'TokenRevoked':
       return [];
     default:
       return never(event);

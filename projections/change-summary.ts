@@ -4,6 +4,7 @@ import { type Json, type JsonObject, never } from '../domain/event.ts';
 import { shortPosition } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { isObject, textAt } from '../domain/json.ts';
+import type { TokenTerms } from '../domain/token.ts';
 
 export const features = [
   'authentication',
@@ -162,9 +163,25 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
         `gateway ${event.nodeId} runs revision ${shortPosition(event.revision)}`,
         ...event.errors.map(({ kind, id, code }) => `${kind} ${id} kept back: ${code}`),
       ];
+    case 'TokenIssued':
+      return [`token "${event.name}" issued: ${rights(event)}`];
+    case 'TokenUpdated':
+      return [`token "${event.name}" changed: ${rights(event)}`];
+    case 'TokenRotated':
+      return [
+        event.overlapUntil === null ? 'rotated' : `rotated; the text before is taken until ${event.overlapUntil}`,
+      ];
+    case 'TokenRevoked':
+      return [event.reason === '' ? 'token revoked' : `token revoked: ${event.reason}`];
     default:
       return never(event);
   }
+}
+
+function rights({ roles, scopes, apis, expiresAt }: TokenTerms): string {
+  const allowed = [...roles.map((role) => `role ${role}`), ...scopes].join(', ') || 'nothing';
+  const narrowed = apis ? `, only APIs ${apis.join(', ')}` : '';
+  return `${allowed}${narrowed}, ${expiresAt === null ? 'without end' : `until ${expiresAt}`}`;
 }
 
 function restored({

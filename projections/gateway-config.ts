@@ -125,6 +125,10 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'GatewayRegistered':
     case 'GatewayDeregistered':
     case 'GatewayConfigApplied':
+    case 'TokenIssued':
+    case 'TokenUpdated':
+    case 'TokenRotated':
+    case 'TokenRevoked':
       return undefined;
     default:
       return never(event);

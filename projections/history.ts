@@ -63,7 +63,7 @@ export const historyProjection: Projection = {
   name: 'history',
   version: 3,
   collections: [history, aggregates],
-  filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit'] },
+  filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit', 'token'] },
   onPoison: 'park-by-stream',
   apply: applyToHistory,
 };
@@ -157,6 +157,12 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'GatewayDeregistered':
     case 'GatewayConfigApplied':
       return { name: event.nodeId };
+    case 'TokenIssued':
+    case 'TokenUpdated':
+      return { name: event.name };
+    case 'TokenRotated':
+    case 'TokenRevoked':
+      return before;
     default:
       return never(event);
   }

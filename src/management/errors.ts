@@ -60,6 +60,11 @@ export const errorCatalogue = {
   store_full: { status: 503, title: 'The event store has no room' },
   store_read_only: { status: 503, title: 'The event store takes no writes' },
   store_unavailable: { status: 503, title: 'The event store is not available' },
+  token_configured: { status: 409, title: 'The bootstrap token comes from the configuration' },
+  token_ended: { status: 409, title: 'The token is revoked or has expired' },
+  token_exceeds: { status: 403, title: 'The token would be allowed more than may be given to it' },
+  token_needed: { status: 409, title: 'No other administrator token is left' },
+  token_unknown: { status: 404, title: 'The token does not exist' },
   too_many_conflicts: { status: 409, title: 'Others change the object at the same time' },
   unauthorised: { status: 401, title: 'The token is missing or unknown' },
 } as const satisfies Readonly<Record<string, Entry>>;

@@ -17,6 +17,7 @@ import {
   routeStream,
   toApiId,
   toCertId,
+  tokenStream,
   toOrgId,
 } from '../../domain/ids.ts';
 import type { Projection } from '../../projections/projection.ts';
@@ -153,6 +154,7 @@ export const keyShredded = (
 export function streamOf(event: DomainEvent): string {
   if ('apiId' in event) return apiStream(event.apiId);
   if ('certId' in event) return certStream(event.certId);
+  if ('tokenId' in event) return tokenStream(event.tokenId);
   if ('nodeId' in event) return nodeStream(event.nodeId);
   if (event.type === 'AuditAnchored') return anchorStream;
   return event.type === 'OrganisationCreated' || event.type === 'ConfigRestored'

@@ -11,6 +11,7 @@ import { certificateList } from '../../../projections/certificate-list.ts';
 import { gatewayConfig } from '../../../projections/gateway-config.ts';
 import { historyProjection } from '../../../projections/history.ts';
 import { nodesProjection } from '../../../projections/nodes.ts';
+import { tokensProjection } from '../../../projections/tokens.ts';
 import { folded, streamOf } from '../../support/given.ts';
 
 type Golden = { readonly type: DomainEvent['type']; readonly schema: number; readonly data: object };
@@ -41,6 +42,10 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   GatewayRegistered: true,
   GatewayDeregistered: true,
   GatewayConfigApplied: true,
+  TokenIssued: true,
+  TokenUpdated: true,
+  TokenRotated: true,
+  TokenRevoked: true,
 };
 
 const stored = ({ type, schema, data }: Golden): StoredEvent => ({
@@ -88,10 +93,17 @@ describe('stored events', () => {
 
       it('can be taken by every projection', () => {
         const { event } = decodeEvent(stored(golden));
-        for (const projection of [apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection]) {
+        for (const projection of [
+          apiCatalog,
+          certificateList,
+          historyProjection,
+          gatewayConfig,
+          nodesProjection,
+          tokensProjection,
+        ]) {
           expect(() => folded(projection, event), projection.name).to.not.throw();
         }
-        expect(streamOf(event)).to.match(/^(api|cert|gwnode|org|uniq|audit)-/);
+        expect(streamOf(event)).to.match(/^(api|cert|gwnode|org|token|uniq|audit)-/);
       });
     });
   }
