@@ -11,6 +11,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   change: () => import('./change.ts'),
   proxy: () => import('./proxy.ts'),
   records: () => import('./records.ts'),
+  replay: () => import('./replay.ts'),
 };
 
 const results = join(import.meta.dirname, 'results');

@@ -1,0 +1,175 @@
+/** How long state comes back from the log: the gateway snapshot from a million events, a management node, a gateway from its disk. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EventStore } from '../../domain/event-store.ts';
+import { gatewayConfig, readSnapshot } from '../../projections/gateway-config.ts';
+import { startProjector } from '../../projections/projector.ts';
+import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
+import { openSqliteEventStore } from '../../src/stores/events/sqlite-event-store.ts';
+import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
+import { eventually } from '../support/eventually.ts';
+import { apiFor, startTestGateway } from '../support/gateway-start.ts';
+import { keptLog } from '../support/given.ts';
+import { type GrownLogOptions, growLog } from '../support/grown-log.ts';
+import { openPostgresTestLog } from '../support/postgres-log.ts';
+import { startSvc } from '../support/svc-process.ts';
+import { echoUpstream } from '../support/upstream.ts';
+
+type Row = { readonly name: string; readonly figures: Readonly<Record<string, number | string>> };
+
+/** Of the replays; a management node starts with a tenth of it. */
+const replayed = Number(process.env['BENCH_EVENTS'] ?? 1_000_000);
+const engines = (process.env['BENCH_ENGINES'] ?? 'memory,sqlite,postgres').split(',');
+
+const apis = 500;
+
+export async function run(): Promise<readonly Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-bench-replay-'));
+  try {
+    const rows: Row[] = [];
+    if (engines.includes('memory')) rows.push(await replay('memory', new MemoryEventStore()));
+    if (engines.includes('sqlite')) {
+      rows.push(await replay('sqlite', await openSqliteEventStore({ path: join(folder, 'replay.db') })));
+    }
+    if (engines.includes('postgres')) rows.push(await replayPostgres());
+    for (const documentBytes of [1_500, 5_000]) {
+      rows.push(
+        ...(await managementRows(join(folder, String(documentBytes)), { events: replayed / 10, documentBytes })),
+      );
+    }
+    rows.push(await gatewayRow(join(folder, 'gateway')));
+    return rows;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A machine without PostgreSQL says so in the row. */
+async function replayPostgres(): Promise<Row> {
+  try {
+    const log = await openPostgresTestLog();
+    try {
+      return await replay('postgres', log.store);
+    } finally {
+      await log.dispose();
+    }
+  } catch (error) {
+    return { name: 'replay, postgres', figures: { skipped: String(error) } };
+  }
+}
+
+const megabytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
+
+/** Small documents, so that the events of the engine in memory fit beside what is measured. */
+async function replay(engine: string, store: EventStore): Promise<Row> {
+  await growLog(store, { events: replayed, apis, documentBytes: 500 });
+  const models = openSqliteReadModels(':memory:');
+  globalThis.gc?.();
+  const before = process.memoryUsage();
+  let peak = before.rss;
+  const sampling = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss());
+  }, 50);
+  const started = performance.now();
+  const projector = startProjector({ store, models, projections: [gatewayConfig], log: keptLog() });
+  await projector.ready;
+  const seconds = (performance.now() - started) / 1_000;
+  clearInterval(sampling);
+  const { objects } = readSnapshot(models, { ...store.identity, position: await store.head() });
+  await projector.stop();
+  models.close();
+  await store.close();
+  return {
+    name: `replay, ${engine}`,
+    figures: {
+      events: replayed,
+      objects: Object.keys(objects).length,
+      seconds,
+      'events/s': Math.round(replayed / seconds),
+      'memory before MB': megabytes(before.rss),
+      'memory more at the peak MB': megabytes(peak - before.rss),
+    },
+  };
+}
+
+/** A node as a user starts it, from the start of the process until it says that it is ready. */
+async function managementRows(data: string, options: GrownLogOptions): Promise<readonly Row[]> {
+  mkdirSync(data, { recursive: true });
+  const store = await openSqliteEventStore({ path: join(data, 'events.db') });
+  await growLog(store, { ...options, apis });
+  await store.close();
+  const rows: Row[] = [];
+  for (const models of ['no read models', 'read models at the head']) {
+    rows.push({
+      name: `management start, ${models}, ${options.documentBytes} bytes`,
+      figures: { events: options.events, ...(await managementStart(data)) },
+    });
+  }
+  return rows;
+}
+
+async function managementStart(data: string) {
+  const started = performance.now();
+  const svc = await startSvc({ data, args: ['--role', 'management'], env: { SVC_TELEMETRY_LOG_LEVEL: 'error' } });
+  try {
+    const listening = performance.now() - started;
+    let slowest = 0;
+    await eventually(async () => {
+      const asked = performance.now();
+      const { status } = await fetch(`${svc.management}/readyz`);
+      slowest = Math.max(slowest, performance.now() - asked);
+      return status === 200;
+    }, 600_000);
+    return {
+      'listens after ms': Math.round(listening),
+      'ready after ms': Math.round(performance.now() - started),
+      'slowest answer meanwhile ms': Math.round(slowest),
+    };
+  } finally {
+    await svc.stop();
+  }
+}
+
+const gatewayStarts = 7;
+
+/** Nobody gives it a configuration: it serves what it kept. */
+async function gatewayRow(directory: string): Promise<Row> {
+  const upstream = await echoUpstream();
+  await keepGeneration(directory, upstream.url);
+  const times: number[] = [];
+  for (let start = 0; start < gatewayStarts; start++) times.push(await gatewayStart(directory));
+  await upstream[Symbol.asyncDispose]();
+  const sorted = times.toSorted((a, b) => a - b);
+  return {
+    name: 'gateway start from its disk',
+    figures: {
+      apis,
+      'first answer after ms (median)': Math.round(sorted[sorted.length >> 1] ?? 0),
+      'slowest ms': Math.round(sorted.at(-1) ?? 0),
+    },
+  };
+}
+
+async function keepGeneration(directory: string, upstreamUrl: string): Promise<void> {
+  mkdirSync(directory, { recursive: true });
+  await using gateway = await startTestGateway({ directory });
+  let position = '';
+  for (let api = 0; api < apis; api++) {
+    position = gateway.feed.put(`api-${api}`, apiFor(`api-${api}`, upstreamUrl));
+  }
+  await gateway.settled(position);
+}
+
+async function gatewayStart(directory: string): Promise<number> {
+  const started = performance.now();
+  const child = fork(join(import.meta.dirname, '..', 'support', 'cold-gateway-process.ts'), [directory]);
+  const [{ url }] = (await once(child, 'message')) as [{ readonly url: string }];
+  await eventually(async () => (await fetch(`${url}/api-7/`)).status === 200);
+  const took = performance.now() - started;
+  child.disconnect();
+  await once(child, 'exit');
+  return took;
+}
