@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import type { EventStore } from '../../domain/event-store.ts';
 import { apiCatalog } from '../../projections/api-catalog.ts';
 import { certificateList } from '../../projections/certificate-list.ts';
+import { commandsProjection } from '../../projections/commands.ts';
 import { gatewayConfig } from '../../projections/gateway-config.ts';
 import { historyProjection } from '../../projections/history.ts';
 import { nodesProjection } from '../../projections/nodes.ts';
 import { startProjector } from '../../projections/projector.ts';
 import type { Settings } from '../config/settings.ts';
+import { withCommandRecords } from '../management/command-records.ts';
 import { createFeed } from '../management/feed.ts';
 import { createNodes } from '../management/nodes.ts';
 import { createManagement } from '../management/server.ts';
@@ -49,7 +51,10 @@ export async function startManagementRole(
   const now = (): Date => new Date();
   const orgId = await ensureOrganisation(store, now);
   const adminToken = ensureAdminToken(directory, management.bootstrapToken);
-  const projections = [apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection];
+  const projections = [
+    ...[apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection],
+    ...(store.can.commandRecord ? [] : [commandsProjection]),
+  ];
   const projector = startProjector({ store, models, projections, log });
   stack.defer(() => projector.stop());
   metrics.watchStore(store);
@@ -66,7 +71,8 @@ export async function startManagementRole(
   });
   stack.defer(() => closing.abort());
   const server = createManagement({
-    ...{ store, models, projector, orgId, log, now },
+    ...{ models, projector, orgId, log, now },
+    store: store.can.commandRecord ? store : withCommandRecords(store, models, projector),
     seal: (clear, place, kid) => keyRing.seal(clear, place, kid),
     secrets: keyRing,
     settings: {

@@ -1,6 +1,7 @@
 /** Every store by its address. */
 import { existsSync } from 'node:fs';
 import { nearestName } from '../../domain/errors.ts';
+import { openKurrentLog } from './events/kurrent-event-store.ts';
 import { openMemoryLog } from './events/memory-log.ts';
 import { openPostgresLog } from './events/postgres-event-store.ts';
 import { openSqliteLog } from './events/sqlite-event-store.ts';
@@ -16,7 +17,12 @@ const sqlite: Opener = async (url, options) => {
   return openSqliteLog({ ...options, path });
 };
 
+const kurrent: readonly string[] = ['kurrentdb', 'kurrent', 'kdb', 'esdb'];
+
 const engines: Readonly<Record<string, Opener>> = {
+  ...Object.fromEntries(
+    kurrent.flatMap((scheme) => [scheme, `${scheme}+discover`]).map((scheme) => [scheme, openKurrentLog]),
+  ),
   memory: (_, options) => openMemoryLog(options),
   postgres: openPostgresLog,
   postgresql: openPostgresLog,
@@ -29,12 +35,12 @@ const schemeOf = (url: string): string => /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(u
 const placeOf = (url: string): string => url.replace(/^[^:]*:(?:\/\/(?=\/))?/s, '');
 
 /**
- * `sqlite:PATH`, `postgres://…` or `memory:`. What is appended through the store that this gives is chained by hash. The text of a refusal
+ * `sqlite:PATH`, `postgres://…`, `kurrentdb://…` or `memory:`. What is appended through the store that this gives is chained by hash. The text of a refusal
  * never repeats the address, which may hold a password.
  */
 export async function openLog(url: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
   const scheme = schemeOf(url);
-  const known = Object.keys(engines);
+  const known = ['kurrentdb', 'memory', 'postgres', 'sqlite'];
   const open = Object.hasOwn(engines, scheme.toLowerCase()) ? engines[scheme.toLowerCase()] : undefined;
   if (open) {
     const log = await open(url, options);

@@ -36,11 +36,20 @@ describe('openLog', () => {
   }
 
   for (const [url, text] of [
-    ['redis://localhost/', 'store.url: the scheme redis: is not known (known: memory:, postgres:, postgresql:, sqlite:)'],
-    ['sqllite:./x.db', 'store.url: the scheme sqllite: is not known, did you mean sqlite:? (known: memory:, postgres:, postgresql:, sqlite:)'],
-    ['constructor:x', 'store.url: the scheme constructor: is not known (known: memory:, postgres:, postgresql:, sqlite:)'],
-    ['./data/events.db', 'store.url has no scheme (known: memory:, postgres:, postgresql:, sqlite:)'],
-    ['', 'store.url has no scheme (known: memory:, postgres:, postgresql:, sqlite:)'],
+    [
+      'redis://localhost/',
+      'store.url: the scheme redis: is not known (known: kurrentdb:, memory:, postgres:, sqlite:)',
+    ],
+    [
+      'sqllite:./x.db',
+      'store.url: the scheme sqllite: is not known, did you mean sqlite:? (known: kurrentdb:, memory:, postgres:, sqlite:)',
+    ],
+    [
+      'constructor:x',
+      'store.url: the scheme constructor: is not known (known: kurrentdb:, memory:, postgres:, sqlite:)',
+    ],
+    ['./data/events.db', 'store.url has no scheme (known: kurrentdb:, memory:, postgres:, sqlite:)'],
+    ['', 'store.url has no scheme (known: kurrentdb:, memory:, postgres:, sqlite:)'],
     ['sqlite:', 'store.url: sqlite: needs a path, for example sqlite:./data/events.db'],
   ] as const) {
     it(`refuses '${url}' in words`, async () => {

@@ -1,0 +1,27 @@
+/** What a command id did, for engines that keep no record of commands themselves (event-store design 10.2). */
+import type { CommandRecord } from '../domain/event-store.ts';
+import type { Projection } from './projection.ts';
+import type { DocumentReader } from './read-model-store.ts';
+
+const commands = 'commands';
+
+export const commandsProjection: Projection = {
+  name: 'commands',
+  version: 1,
+  collections: [commands],
+  filter: {
+    categories: ['api', 'cert', 'key', 'policy', 'webhook', 'token', 'org', 'bundle', 'gwgroup', 'uniq'],
+  },
+  onPoison: 'skip',
+  // Events come in order: what stays is the position of the command's last one.
+  apply: ({ meta, position }) => {
+    const { commandId: id, requestHash = '' } = meta;
+    if (id === undefined) return [];
+    const document = { id, sort: '', labels: [], body: { requestHash, position } satisfies CommandRecord };
+    return [{ op: 'put', collection: commands, document }];
+  },
+};
+
+/** Without the answer: the log does not hold it. */
+export const commandRecord = (documents: DocumentReader, id: string): CommandRecord | undefined =>
+  documents.get(commands, id)?.body as CommandRecord | undefined;
