@@ -7,6 +7,7 @@ import {
   type Expected,
   type NewEvent,
   type Write,
+  WrongExpectedVersion,
 } from '../../../domain/event-store.ts';
 import { isAudited } from '../../../domain/ids.ts';
 import { chained, noHash, type StreamEnd } from './hash-chain.ts';
@@ -74,7 +75,10 @@ class StreamEnds {
     this.#store = store;
   }
 
-  /** When the stream is not where it is expected to be, any hash will do: the append will be refused. */
+  /**
+   * A stream that has gone beyond is refused by the store. One that is not yet there is refused here: it could come there
+   * until the append does, and then the event would follow a hash that nobody knew.
+   */
   async at(stream: string, expected: Expected): Promise<StreamEnd> {
     if (expected === 'noStream') return { revision: -1n, hash: noHash };
     if (typeof expected !== 'bigint') {
@@ -82,8 +86,9 @@ class StreamEnds {
     }
     const known = this.#known.get(stream);
     if (known?.revision === expected) return known;
-    const [last] = await this.#store.readStream(stream, { from: expected, to: expected, limit: 1 });
-    return { revision: expected, hash: last?.meta['hash'] ?? noHash };
+    const [last] = await this.#store.readStream(stream, { to: expected, back: true, limit: 1 });
+    if (last?.revision !== expected) throw new WrongExpectedVersion(stream, expected, last?.revision);
+    return { revision: expected, hash: last.meta['hash'] ?? noHash };
   }
 
   remember(stream: string, end: StreamEnd): void {

@@ -1,6 +1,6 @@
 /** The hash chain: what is appended to an audited stream is linked, and every change of a link is found. */
 import { expect } from 'chai';
-import type { StoredEvent } from '../../../../domain/event-store.ts';
+import type { EventStore, StoredEvent } from '../../../../domain/event-store.ts';
 import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
 import { chainedEventStore } from '../../../../src/stores/integrity/chained-event-store.ts';
 import { chainHash, noHash, verifyStream } from '../../../../src/stores/integrity/hash-chain.ts';
@@ -40,7 +40,7 @@ describe('hash chain', () => {
     ['payload', (event) => ({ ...event, data: bytes('{"n":3}') }), 'changed'],
     ['type', (event) => ({ ...event, type: 'Other' }), 'changed'],
     ['schema', (event) => ({ ...event, schema: 2 }), 'changed'],
-    ['id', (event) => ({ ...event, id: event.id.replace(/./, 'f') }), 'changed'],
+    ['id', (event) => ({ ...event, id: event.id.replace(/./, (digit) => (digit === 'f' ? 'e' : 'f')) }), 'changed'],
     ['stream', (event) => ({ ...event, stream: 'api-b' }), 'changed'],
     ['metadata', (event) => ({ ...event, meta: { ...event.meta, actorId: 'somebody' } }), 'changed'],
     ['hash', (event) => ({ ...event, meta: { ...event.meta, hash: noHash } }), 'changed'],
@@ -97,6 +97,27 @@ describe('hash chain', () => {
       const store = stores[index % 2] ?? log;
       await append(store, [write('api-a', index === 0 ? 'noStream' : BigInt(index - 1), event())]);
     }
+    expect(verifyStream(await log.readStream('api-a', { limit: 10 }))).to.equal(undefined);
+  });
+
+  it('an append that is ahead of its stream stays a conflict when the stream arrives in between', async () => {
+    const log = new MemoryEventStore();
+    const other = chainedEventStore(log);
+    await append(other, [write('api-a', 'noStream', event())]);
+    let isLate = true;
+    const slow: EventStore = Object.assign(Object.create(log) as EventStore, {
+      ...{ identity: log.identity, can: log.can, append: log.append.bind(log) },
+      async readStream(...args: Parameters<EventStore['readStream']>) {
+        const read = await log.readStream(...args);
+        if (isLate) {
+          isLate = false;
+          await append(other, [write('api-a', 0n, event())]);
+        }
+        return read;
+      },
+    });
+    const early = append(chainedEventStore(slow), [write('api-a', 1n, event())]);
+    expect(await failureOf(early)).to.include({ code: 'WrongExpectedVersion' });
     expect(verifyStream(await log.readStream('api-a', { limit: 10 }))).to.equal(undefined);
   });
 
