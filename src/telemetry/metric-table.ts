@@ -1,6 +1,6 @@
 /** Every metric of our own by name: what it is, in which unit, with which labels. `docs/reference/metrics.md` is made from it. */
 
-export type MetricKind = 'counter' | 'gauge' | 'histogram';
+type MetricKind = 'counter' | 'gauge' | 'histogram';
 
 export type MetricRow = {
   readonly kind: MetricKind;

@@ -4,7 +4,7 @@ import type { EventStore } from '../../domain/event-store.ts';
 import type { Projector } from '../../projections/projector.ts';
 import { type MetricName, type MetricRow, metricTable } from './metric-table.ts';
 
-export type MetricsText = { readonly type: string; readonly text: string };
+type MetricsText = { readonly type: string; readonly text: string };
 
 /** What appends to the event store report. */
 export type AppendMeter = {
