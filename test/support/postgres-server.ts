@@ -1,7 +1,8 @@
 /** Starts PostgreSQL servers for tests, each with its data in a temporary folder, and gives every log a schema of its own. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { accessSync, chownSync, constants, globSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Context } from 'mocha';
@@ -101,7 +102,6 @@ export async function startPostgres({ settings = [] }: ServerOptions = {}): Prom
     throw error;
   }
   const dispose = (): void => {
-    process.off('exit', dispose);
     try {
       stop('immediate');
     } catch {
@@ -109,8 +109,23 @@ export async function startPostgres({ settings = [] }: ServerOptions = {}): Prom
     }
     remove();
   };
-  process.once('exit', dispose);
+  endWithProcess(folder, join(data, 'postmaster.pid'));
   return { url: `postgres://tester:${password}@127.0.0.1:${port}/postgres`, password, start, stop, dispose };
+}
+
+/** Its input ends with this process, however that ends; then it stops the server by its id and removes the folder. */
+function endWithProcess(folder: string, pidFile: string): void {
+  const script = `cat > /dev/null
+    pid=$(head -n 1 "$2" 2> /dev/null) && kill -QUIT "$pid" && while kill -0 "$pid" 2> /dev/null; do sleep 0.1; done
+    rm -rf "$1"`;
+  const guard = spawn('sh', ['-c', script, 'guard', folder, pidFile], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+    cwd: '/',
+  });
+  guard.unref();
+  // A pipe of a child is a socket here, though its type does not say so.
+  (guard.stdin as Socket).unref();
 }
 
 /** For a suite that needs the programs: skips it, or fails when nothing may be skipped. */
