@@ -190,7 +190,7 @@ const gateway = group('The data plane.', {
   max_staleness: duration(
     '0s',
     'seconds',
-    'Readiness fails when the configuration has not been confirmed for so long; the gateway goes on serving. 0 is never.',
+    'Readiness fails when the configuration has not been confirmed for so long; the gateway goes on serving. 0 is never, else at least 1m: the feed confirms twice a minute.',
   ),
   trusted_proxies: texts('Networks (CIDR) or addresses whose `X-Forwarded-*` headers count.'),
   max_header_bytes: size('32KiB', 1024, 'Largest header section of a request; a larger one is a 431.'),

@@ -103,6 +103,7 @@ function crossProblems(tree: Tree, place: Place): readonly string[] {
   };
   const proxies = at('gateway.trusted_proxies');
   const foreign = (Array.isArray(proxies) ? proxies : []).filter((network) => !isNetwork(String(network)));
+  const staleness = durationMs(at('gateway.max_staleness'), 'seconds') ?? 0;
   const tooLarge = (sizeBytes(at('management.body_limit')) ?? 0) > (sizeBytes(at('store.max_event_bytes')) ?? 0);
   return [
     ...weak('management.bootstrap_token', 32),
@@ -111,11 +112,17 @@ function crossProblems(tree: Tree, place: Place): readonly string[] {
       (network) =>
         `gateway.trusted_proxies${place('gateway.trusted_proxies')} holds "${String(network)}", which is no address and no network such as 10.0.0.0/8.`,
     ),
+    ...(staleness > 0 && staleness < minStalenessMs
+      ? [`gateway.max_staleness${place('gateway.max_staleness')} must be 0 or at least 1m.`]
+      : []),
     ...(tooLarge
       ? [`management.body_limit${place('management.body_limit')} must not be above store.max_event_bytes.`]
       : []),
   ];
 }
+
+/** The feed confirms the configuration twice a minute. */
+const minStalenessMs = 60_000;
 
 function isNetwork(text: string): boolean {
   const [address = '', prefix, ...more] = text.split('/');

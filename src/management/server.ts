@@ -179,7 +179,10 @@ function stop(server: Server): Promise<void> {
   if (!server.listening) return Promise.resolve();
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), stopGraceMs);
+    // A connection is idle only after its last answer.
+    const sweep = setInterval(() => server.closeIdleConnections(), 20);
     server.close(() => {
+      clearInterval(sweep);
       clearTimeout(cut);
       resolve();
     });

@@ -1,7 +1,7 @@
 /** Starts the product as a user does, in a process of its own on free ports, and waits until it says where it listens. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -51,7 +51,9 @@ export async function startSvc({ data, env = {}, args = [] }: SvcOptions): Promi
   const stderr: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => stdout.push(line));
   const addresses = await readAddresses(child, stderr);
-  const token = readFileSync(join(data, 'admin-token'), 'utf8').trim();
+  // A gateway alone has none.
+  const tokenFile = join(data, 'admin-token');
+  const token = existsSync(tokenFile) ? readFileSync(tokenFile, 'utf8').trim() : '';
   const address = (name: string): string => addresses.get(name) ?? '';
   return {
     management: address('management'),

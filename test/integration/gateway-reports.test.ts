@@ -1,0 +1,206 @@
+/** Reports of gateways: what becomes an event, what only a sign of life, and what the fleet looks like then. */
+import { expect } from 'chai';
+import type { JsonObject } from '../../domain/event.ts';
+import { decodeEvent } from '../../domain/events.ts';
+import { nodeStream, toNodeId } from '../../domain/ids.ts';
+import type { GatewayReport } from '../../gateway/feed/feed.ts';
+import { svc } from '../support/cli.ts';
+import { listOf } from '../support/configuration.ts';
+import { eventually } from '../support/eventually.ts';
+import { gatewayReport } from '../support/gateway-report.ts';
+import { appendEvents } from '../support/given.ts';
+import { json, named, streams } from '../support/management-refusals.ts';
+import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
+
+const rejected = [
+  { kind: 'api', id: 'orders', code: 'pattern', message: '/x: no', position: '2', keptRevision: '0' },
+] as const;
+
+describe('reports of gateways', () => {
+  let management: TestManagement;
+  let clockMs: number;
+  beforeEach(async () => {
+    clockMs = Date.parse('2026-03-01T00:00:00Z');
+    management = await startTestManagement({ now: () => new Date(clockMs) });
+  });
+  afterEach(() => management[Symbol.asyncDispose]());
+
+  type Parts = Partial<Omit<GatewayReport, 'node'>>;
+  const report = (parts: Parts = {}, node = 'edge-1'): Promise<Answer> =>
+    management.call('POST', `/api/gateways/${node}/reports`, gatewayReport(parts), json);
+  const taken = async (parts: Parts = {}, node?: string): Promise<void> => {
+    const answer = await report(parts, node);
+    expect(answer.status, answer.text).to.equal(200);
+  };
+  const eventsOf = async (node = 'edge-1') => {
+    const stored = await management.store.readStream(nodeStream(toNodeId(node)), { limit: 1_000 });
+    return stored.map((one) => decodeEvent(one));
+  };
+  const types = async () => (await eventsOf()).map(({ event }) => event.type);
+  const fleet = () => management.call('GET', '/api/gateways');
+  const known = (count: number): Promise<readonly JsonObject[]> =>
+    eventually(async () => {
+      const found = listOf(await fleet(), 'gateways');
+      return found.length === count ? found : undefined;
+    });
+
+  it('are events when a node is new or runs something else, and nothing but signs of life otherwise', async () => {
+    await taken();
+    expect(await types()).to.deep.equal(['GatewayRegistered', 'GatewayConfigApplied']);
+    const head = await management.store.head();
+    for (let beat = 0; beat < 5; beat++) await taken({ position: String(20 + beat) });
+    expect(await management.store.head()).to.equal(head);
+    await taken({ revision: '19', position: '30' });
+    await taken({ revision: '19', rejected });
+    await taken({ revision: '19' });
+    expect(await types()).to.deep.equal([
+      'GatewayRegistered',
+      ...Array.from({ length: 4 }, () => 'GatewayConfigApplied'),
+    ]);
+    const [, applied] = await eventsOf();
+    expect(applied?.meta).to.include({ actorType: 'gateway', actorId: 'edge-1' });
+    expect(applied?.meta).not.to.have.property('hash');
+  });
+
+  it('make the fleet: revision, position, errors, source, last seen', async () => {
+    await taken({ rejected, tags: ['eu'] });
+    await taken({ source: 'none', position: '', revision: '', apis: 0 }, 'edge-2');
+    clockMs += 5_000;
+    await taken({ rejected, tags: ['eu'], position: '14' });
+    const [first, second] = await known(2);
+    expect(first).to.deep.include({
+      ...{ node: 'edge-1', group: 'default', tags: ['eu'], version: '1.0.0', source: 'feed', apis: 1 },
+      ...{ lastSeen: '2026-03-01T00:00:05.000Z', position: '14', revision: '9', health: 'warn', rejected },
+    });
+    expect(second).to.deep.include({ node: 'edge-2', source: 'none', position: '0', health: 'warn' });
+    clockMs += 31_000;
+    expect(listOf(await fleet(), 'gateways').map(({ health }) => health)).to.deep.equal(['fail', 'fail']);
+    const one = await management.call('GET', '/api/gateways/edge-2');
+    expect(one.json).to.include({ node: 'edge-2' });
+    expect((await management.call('GET', '/api/gateways/nobody')).json).to.include({ code: 'gateway_unknown' });
+  });
+
+  it('show how far behind a node is', async () => {
+    await management.call('POST', streams, named('orders'));
+    const head = Number(await management.store.head());
+    clockMs = Date.now() + 3_600_000;
+    await taken({ position: '0', revision: '0' });
+    const [node] = await known(1);
+    const lag = node?.['lag'] as { events: number; seconds: number };
+    expect(lag.events).to.be.at.least(head);
+    expect(lag.seconds).to.be.within(3_600, 3_660);
+    await taken({ position: String(await management.store.head()), revision: '1' });
+    await taken({ position: String(await management.store.head()), revision: '1' });
+    expect((await known(1))[0]?.['lag']).to.deep.equal({ events: 0, seconds: 0 });
+  });
+
+  it('of two processes with one name count for the newer one', async () => {
+    await taken({ run: 'first' });
+    await taken({ run: 'second', revision: '10' });
+    const lost = await report({ run: 'first', revision: '11' });
+    expect([lost.status, lost.headers.get('x-svc-error-code')]).to.deep.equal([409, 'node_superseded']);
+    await taken({ run: 'second', revision: '10' });
+    expect((await eventsOf()).at(-1)?.event).to.include({ revision: '00000000000000000010' });
+  });
+
+  it('lose nothing when they come at once', async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, index) => taken({ revision: String(index + 1) })));
+    const revisions = (await eventsOf()).map(({ revision }) => Number(revision));
+    expect(revisions).to.deep.equal(Array.from({ length: revisions.length }, (_, index) => index));
+    expect(new Set(await types())).to.deep.equal(new Set(['GatewayRegistered', 'GatewayConfigApplied']));
+  });
+
+  it('leave the last 1,000 events of a node, with its registration among them', async () => {
+    await taken();
+    const { event: registered } = (await eventsOf())[0] ?? {};
+    const applied = (await eventsOf())[1]?.event;
+    if (!registered || !applied) throw new Error('nothing was said');
+    await appendEvents(management.store, ...Array.from({ length: 1_100 }, () => applied));
+    // Another process wrote these: the next report is decided on what is there.
+    for (let index = 0; index < 110; index++) await taken({ revision: String(100 + index) });
+    const stored = await eventsOf();
+    expect(Number(stored[0]?.revision)).to.be.greaterThan(100);
+    expect(stored.map(({ event }) => event.type)).to.include('GatewayRegistered');
+    expect(stored.length).to.be.within(990, 1_000);
+  });
+
+  it('of a node that was forgotten are a registration again', async () => {
+    await taken();
+    await known(1);
+    expect((await management.call('DELETE', '/api/gateways/edge-1')).status).to.equal(200);
+    await known(0);
+    expect((await management.call('DELETE', '/api/gateways/edge-1')).json).to.include({ code: 'gateway_unknown' });
+    await taken();
+    await known(1);
+    expect(await types()).to.deep.equal([
+      ...['GatewayRegistered', 'GatewayConfigApplied', 'GatewayDeregistered', 'GatewayRegistered'],
+      'GatewayConfigApplied',
+    ]);
+  });
+
+  const bad: readonly [name: string, body: unknown, node?: string][] = [
+    ['is empty', {}],
+    ['has a position that is none', gatewayReport({ position: 'x' })],
+    ['comes from nowhere', { ...gatewayReport(), source: 'heaven' }],
+    ['names too much', gatewayReport({ tags: Array.from({ length: 101 }, () => 'x') })],
+    ['is of a node without a name', gatewayReport(), '%20'],
+  ];
+  for (const [name, body, node = 'edge-1'] of bad) {
+    it(`are refused when one ${name}, and leave nothing`, async () => {
+      const answer = await management.call('POST', `/api/gateways/${node}/reports`, body, json);
+      expect(answer.status).to.equal(400);
+      expect(await management.store.head()).to.equal('');
+    });
+  }
+
+  describe('at the command line', () => {
+    const ask = (...args: readonly string[]) =>
+      svc([...args, '--url', management.url], { env: { SVC_TOKEN: management.token } });
+
+    it('are a table', async () => {
+      await taken({ rejected });
+      await known(1);
+      const { out, code } = await ask('nodes');
+      expect(code).to.equal(0);
+      expect(out.trim().split('\t')).to.deep.equal([
+        ...['edge-1', 'warn', '9', '12', '', 'feed', '1', '1.0.0', '', '2026-03-01T00:00:00.000Z'],
+        'api orders: pattern',
+      ]);
+    });
+
+    it('end a wait when every node has taken the revision', async () => {
+      await taken({ position: '12' });
+      await taken({ position: '11' }, 'edge-2');
+      await known(2);
+      const early = await ask('wait', '--revision', '12', '--timeout', '0s');
+      expect(early).to.include({ code: 1, out: '' });
+      expect(early.err).to.contain('edge-2 is at 11').and.not.to.contain('edge-1');
+      const waiting = ask('wait', '--revision', '12', '--timeout', '20s');
+      await taken({ position: '12' }, 'edge-2');
+      expect(await waiting).to.deep.equal({ code: 0, out: '2 gateways run revision 12\n', err: '' });
+    });
+
+    it('end a wait with what was refused', async () => {
+      await taken({ position: '12', rejected });
+      await known(1);
+      const refused = await ask('wait', '--revision', '12');
+      expect(refused.code).to.equal(1);
+      expect(refused.err).to.contain('edge-1: api orders: pattern: /x: no');
+      // What was refused came later.
+      expect((await ask('wait', '--revision', '1')).code).to.equal(0);
+    });
+
+    it('wait for somebody', async () => {
+      const { code, err } = await ask('wait', '--revision', '1', '--timeout', '0s');
+      expect(code).to.equal(1);
+      expect(err).to.contain('no gateway has registered');
+    });
+
+    it('are not waited for without sense', async () => {
+      expect((await ask('wait', '--revision', 'x')).code).to.equal(2);
+      expect((await ask('wait')).code).to.equal(2);
+      expect((await ask('wait', '--revision', '1', '--timeout', 'long')).code).to.equal(2);
+      expect((await svc(['wait', '--revision', '1', '--url', 'http://127.0.0.1:1'])).code).to.equal(4);
+    });
+  });
+});
