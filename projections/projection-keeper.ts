@@ -55,6 +55,13 @@ export class ProjectionKeeper {
     return this.#loop.run.hasCaughtUp;
   }
 
+  /** Until the first fold is over there is nothing to read, unless an event stops it: then what is there is all there is. */
+  get isReadable(): boolean {
+    return (
+      this.hasCaughtUp || this.#loop.state === 'stopped' || this.#shared.models.checkpoint(this.#name) !== undefined
+    );
+  }
+
   /** Resolves when everything has come to rest after the signal. */
   async run(): Promise<void> {
     const { signal, models, owner, leaseMs } = this.#shared;

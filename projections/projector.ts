@@ -24,6 +24,8 @@ export type ProjectorOptions = {
 export interface Projector {
   /** True as soon as all of them have reached the position, false after the time. Throws for a name that does not run. */
   waitFor(names: readonly string[], position: Position, timeoutMs: number): Promise<boolean>;
+  /** True as soon as there is something to read in all of them, or an event stops them from getting there; false after the time. */
+  readable(names: readonly string[], timeoutMs: number): Promise<boolean>;
   /** Resolves when what readers see has been at the head of the log once; rejects when the projector stops before. */
   caughtUp(name: string): Promise<void>;
   /** All of them have caught up once. */
@@ -79,6 +81,14 @@ export function startProjector(options: ProjectorOptions): Projector {
     await holds(() => keeper.hasCaughtUp, changed, stopping);
     if (!keeper.hasCaughtUp) throw new Error(`the projector stopped before ${name} had caught up`);
   };
+  const within = async (isTrue: () => boolean, timeoutMs: number): Promise<boolean> => {
+    if (isTrue()) return true;
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), timeoutMs);
+    await holds(isTrue, changed, AbortSignal.any([stopping, deadline.signal]));
+    clearTimeout(timer);
+    return isTrue();
+  };
   const headNow = (): Promise<Position | undefined> => store.head().catch(() => undefined);
   const ready = Promise.all([...keepers.keys()].map(caughtUp)).then(() => undefined);
   // Nobody has to wait for it.
@@ -89,13 +99,11 @@ export function startProjector(options: ProjectorOptions): Projector {
     changed,
     async waitFor(names, position, timeoutMs) {
       const waited = names.map(named);
-      const isThere = (): boolean => waited.every((keeper) => keeper.position >= position);
-      if (isThere()) return true;
-      const deadline = new AbortController();
-      const timer = setTimeout(() => deadline.abort(), timeoutMs);
-      await holds(isThere, changed, AbortSignal.any([stopping, deadline.signal]));
-      clearTimeout(timer);
-      return isThere();
+      return within(() => waited.every((keeper) => keeper.position >= position), timeoutMs);
+    },
+    async readable(names, timeoutMs) {
+      const waited = names.map(named);
+      return within(() => waited.every((keeper) => keeper.isReadable), timeoutMs);
     },
     async status() {
       const head = await headNow();

@@ -40,12 +40,24 @@ export type WaitFor = (names: readonly string[], position: Position, timeoutMs: 
 
 const maxWaitMs = 2_000;
 
-/** `minRevision=`: waits until the projections have reached the position, then 503. */
+/** What reads wait for. */
+export type Reads = {
+  readonly waitFor: WaitFor;
+  readonly readable: (names: readonly string[], timeoutMs: number) => Promise<boolean>;
+};
+
+/** Waits until there is something to read, and with `minRevision=` until the projections have reached the position; then 503. */
 export async function awaitRevision(
   query: URLSearchParams,
   projections: readonly string[],
-  waitFor: WaitFor,
+  { readable, waitFor }: Reads,
 ): Promise<void> {
+  // An empty list would be a lie while it is made.
+  if (!(await readable(projections, maxWaitMs))) {
+    throw new Rejection('read_models_empty', 'The read models are folded from the log for the first time', {
+      headers: { 'Retry-After': '1' },
+    });
+  }
   const text = query.get('minRevision');
   if (text === null) return;
   if (!/^\d{1,20}(?:-\d{1,20})?$/.test(text)) throw queryInvalid('minRevision', 'must be a revision (a position)');

@@ -48,6 +48,7 @@ export const errorCatalogue = {
   restore_conflicts: { status: 409, title: 'Objects that come back need what others have' },
   restore_holes: { status: 409, title: 'Secrets of the state then are shredded' },
   restore_refused: { status: 422, title: "Today's rules refuse the state then" },
+  read_models_empty: { status: 503, title: 'The read models are made for the first time' },
   revision_not_reached: { status: 503, title: 'The read model has not reached the revision asked for' },
   revision_unknown: { status: 404, title: 'The API has no such revision' },
   rollback_refused: { status: 422, title: "Today's rules refuse the state of that revision" },

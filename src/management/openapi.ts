@@ -43,7 +43,7 @@ function operationOf(route: Route, options: DocumentOptions): JsonObject {
     tags: [route.tag],
     ...(route.scope === undefined
       ? { security: [] }
-      : { description: `Needs the scope \`${route.scope}\`.`, security: [{ token: [] }] }),
+      : { description: route.scope === 'self' ? 'Every token may.' : `Needs the scope \`${route.scope}\`.`, security: [{ token: [] }] }),
     parameters: [...pathParameters, ...route.parameters.map(shownParameter)],
     ...(route.body ? { requestBody: requestBodyOf(route, route.body, options) } : {}),
     responses: responsesOf(route),
@@ -114,6 +114,7 @@ function errorCodesOf({ scope, body, method, errors }: Route): readonly ErrorCod
           ] as const)
         : []),
       'store_unavailable',
+      'read_models_empty',
       'internal',
       ...errors,
     ]),

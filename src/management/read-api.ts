@@ -31,7 +31,7 @@ export async function readApi(
     if (!past) throw apiUnknown();
     return { ...past, position };
   }
-  await awaitRevision(query, ['apis'], projector.waitFor);
+  await awaitRevision(query, ['apis'], projector);
   const api = getApi(models, caller.orgId, apiId);
   if (!api) throw apiUnknown();
   return { ...api, position: models.checkpoint('apis')?.position ?? api.position };

@@ -13,8 +13,9 @@ import type { Nodes } from './nodes.ts';
 import type { PersonalData } from './personal-data.ts';
 import type { ErrorForm, Reply } from './responses.ts';
 import type { RestoreCommand } from './restore-commands.ts';
-import type { Scope } from './scopes.ts';
+import type { RouteScope } from './scopes.ts';
 import type { SignedFeed } from './signed-feed.ts';
+import type { Tokens } from './tokens.ts';
 
 /** Lines of the audit export, with their line ends. `from` is exclusive, `to` inclusive. */
 export type ExportAudit = (range: { readonly from?: Position; readonly to?: Position }) => AsyncIterable<string>;
@@ -23,7 +24,7 @@ export type ExportAudit = (range: { readonly from?: Position; readonly to?: Posi
 export type Services = {
   readonly store: EventStore;
   readonly models: ReadModelStore;
-  readonly projector: Pick<Projector, 'waitFor' | 'status' | 'rebuild' | 'retry' | 'skip'>;
+  readonly projector: Pick<Projector, 'waitFor' | 'readable' | 'status' | 'rebuild' | 'retry' | 'skip'>;
   /** Opens what is personal in the history, for those who may read it. */
   readonly personal: Pick<PersonalData, 'open'>;
   readonly commands: Commands;
@@ -35,6 +36,7 @@ export type Services = {
   /** The configuration as gateways get it. */
   readonly feed: SignedFeed;
   readonly nodes: Nodes;
+  readonly tokens: Tokens;
   /** What is wrong with the body of a report. */
   readonly judgeReport: (report: Json) => readonly string[];
   /** Aborts when the server stops: ends every wait. */
@@ -77,11 +79,13 @@ export type Route = {
   readonly summary: string;
   readonly tag: string;
   /** Absent: open to everyone. */
-  readonly scope?: Scope;
+  readonly scope?: RouteScope;
   /** How it answers errors to clients that ask for nothing special. */
   readonly form: ErrorForm;
   readonly parameters: readonly Parameter[];
   readonly body?: RouteBody;
+  /** About several APIs, of which it shows those that the caller's token is for. */
+  readonly isNarrowed?: true;
   /** The size of a definition follows `management.body_limit`. */
   readonly isDefinition?: true;
   readonly answer: RouteAnswer;

@@ -14,7 +14,7 @@ async function list(call: Call, services: Services): Promise<Reply> {
   const { from, to, ...filters } = textParameters(call, ['actor', 'aggregate', 'type', 'requestId', 'from', 'to']);
   const limit = numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 });
   const { store, models, projector } = services;
-  await awaitRevision(call.query, ['history'], projector.waitFor);
+  await awaitRevision(call.query, ['history'], projector);
   const moment = await askedMoment(call, services);
   const asked = await resolveRange(store, { from, to });
   const [end] = [asked.to, moment?.position].filter((position) => position !== undefined).toSorted();

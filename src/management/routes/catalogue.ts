@@ -32,9 +32,10 @@ async function list(call: Call, services: Services): Promise<Reply> {
     ...Object.fromEntries(flags.map((name) => [name, booleanParameter(call, name)])),
     limit: numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 }),
   };
-  await awaitRevision(call.query, ['apis'], services.projector.waitFor);
+  await awaitRevision(call.query, ['apis'], services.projector);
   const { documents } = await documentsFor(call, services, 'api');
-  return pageReply(call, listApis(documents, call.caller.orgId, query));
+  const { orgId, apis: only } = call.caller;
+  return pageReply(call, listApis(documents, orgId, { ...query, ...(only ? { only } : {}) }));
 }
 
 async function read(call: Call, services: Services): Promise<Reply> {
@@ -59,6 +60,7 @@ export const catalogueRoutes: readonly Route[] = [
     summary: 'The catalogue of APIs of every kind, now or at a time',
     tag: 'apis',
     scope: 'apis:read',
+    isNarrowed: true,
     form: 'documented',
     parameters: [
       queryParameter('q', 'Part of the name, id or path.'),

@@ -40,7 +40,7 @@ async function list(call: Call, services: Services): Promise<Reply> {
       ...(mode === undefined ? {} : { mode }),
       ...(filter === undefined ? {} : { filter }),
     };
-    await awaitRevision(call.query, ['certs'], services.projector.waitFor);
+    await awaitRevision(call.query, ['certs'], services.projector);
     const { documents, time } = await documentsFor(call, services, 'cert');
     return { status: 200, body: listCertificates(documents, call.caller.orgId, query, time) as unknown as Json };
   } catch (error) {
@@ -52,7 +52,7 @@ async function list(call: Call, services: Services): Promise<Reply> {
 async function read(call: Call, services: Services): Promise<Reply> {
   const { store, models, projector, now } = services;
   const { orgId } = call.caller;
-  await awaitRevision(call.query, ['certs'], projector.waitFor);
+  await awaitRevision(call.query, ['certs'], projector);
   const moment = await askedMoment(call, services);
   if (moment) {
     const past = await certificateAt(store, orgId, call.params['certId'] ?? '', moment);

@@ -28,7 +28,7 @@ async function list(call: Call, services: Services): Promise<Reply> {
   const { orgId } = call.caller;
   const limit = numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 });
   const after = cursorParameter(call, 'after');
-  await awaitRevision(call.query, ['history'], services.projector.waitFor);
+  await awaitRevision(call.query, ['history'], services.projector);
   const moment = await askedMoment(call, services);
   const page = listRevisions(services.models, orgId, apiId, {
     limit,
