@@ -15,7 +15,7 @@ import {
   write,
 } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
-import type { OpenLog } from './event-store.ts';
+import type { OpenLog, Traits } from './event-store.ts';
 
 type State = 'is missing' | 'has three events' | 'emptied by retention';
 
@@ -47,7 +47,7 @@ const expectations: readonly Row[] = [
   { expected: 3n, state: emptied, conflict: 2n },
 ];
 
-export function appendContract(open: OpenLog): void {
+export function appendContract(open: OpenLog, { multiStream = true, checks = true, maxAppendBytes }: Traits): void {
   describe('P3: what a write expects of its stream', () => {
     const log = usingLog(open, 'group');
     /** Streams of the row's own: the one that it is about, and others beside it. */
@@ -62,7 +62,7 @@ export function appendContract(open: OpenLog): void {
 
     for (const row of expectations) {
       const outcome = 'ok' in row ? `writes revision ${row.ok}` : `conflicts with ${row.conflict ?? 'no stream'}`;
-      for (const others of [0, 2]) {
+      for (const others of multiStream ? [0, 2] : [0]) {
         it(`${row.expected} on a stream that ${row.state} ${outcome}, with ${others} other writes`, async () => {
           const { store } = log();
           const { thing, other } = await arrange(row.state);
@@ -90,6 +90,7 @@ export function appendContract(open: OpenLog): void {
           expect(await store.readStream(other(0), { limit: 1 })).to.deep.equal([]);
         });
       }
+      if (!checks) continue;
       it(`${row.expected} as a check only on a stream that ${row.state} ${'ok' in row ? 'holds' : 'conflicts'}`, async () => {
         const { store } = log();
         const { thing, other } = await arrange(row.state);
@@ -102,6 +103,26 @@ export function appendContract(open: OpenLog): void {
 
   describe('P1: an append is all or nothing', () => {
     const log = usingLog(open);
+    if (!checks) {
+      it('refuses a write without events, which would be a check', async () => {
+        const { store } = log();
+        const attempt = append(store, [write('a-1', 'noStream'), write('b-1', 'noStream', event())]);
+        expect(store.can.checks).to.equal(false);
+        expect(await failureOf(attempt)).to.include({ code: 'Unsupported' });
+        expect(await store.head()).to.equal('');
+      });
+    }
+    if (!multiStream) {
+      it('refuses several writes in one append', async () => {
+        const { store } = log();
+        const attempt = append(store, [write('a-1', 'noStream', event()), write('b-1', 'noStream', event())]);
+        expect(store.can.multiStream).to.equal(false);
+        expect(await failureOf(attempt)).to.include({ code: 'Unsupported' });
+        expect(await store.head()).to.equal('');
+      });
+      return;
+    }
+
     it('writes nothing anywhere when the second of three writes conflicts', async () => {
       const { store } = log();
       await append(store, [write('b-1', 'noStream', event())]);
@@ -159,8 +180,11 @@ export function appendContract(open: OpenLog): void {
         meta: { v: '1', comment: 'ä"\\' },
       });
       const [second, third] = [event(), event()];
-      const { heads } = await append(store, [write('a-1', 'noStream', first, second), write('b-1', 'noStream', third)]);
-      expect([...heads]).to.deep.equal([
+      const writes = [write('a-1', 'noStream', first, second), write('b-1', 'noStream', third)];
+      const answers = multiStream
+        ? [await append(store, writes)]
+        : [await append(store, writes.slice(0, 1)), await append(store, writes.slice(1))];
+      expect(answers.flatMap(({ heads }) => [...heads])).to.deep.equal([
         ['a-1', 1n],
         ['b-1', 0n],
       ]);
@@ -222,7 +246,12 @@ export function appendContract(open: OpenLog): void {
         it(`of ${name}, ${kind}`, async () => {
           const { store } = log();
           const stream = `a-${randomUUID()}`;
-          await append(store, [write(stream, 'noStream', event({ data: payload }))]);
+          const attempt = append(store, [write(stream, 'noStream', event({ data: payload }))]);
+          if (maxAppendBytes !== undefined && size > maxAppendBytes && kind === 'bytes that do not') {
+            expect(await failureOf(attempt)).to.include({ code: 'EventTooLarge' });
+            return;
+          }
+          await attempt;
           const [stored] = await store.readStream(stream, { limit: 1 });
           expect(Buffer.compare(stored!.data, payload)).to.equal(0);
         });

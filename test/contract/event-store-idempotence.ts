@@ -3,20 +3,24 @@ import { expect } from 'chai';
 import { usingLog } from '../support/event-store-current.ts';
 import { append, bytes, event, events, fill, readWholeLog, write } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
-import type { OpenLog } from './event-store.ts';
+import type { OpenLog, Traits } from './event-store.ts';
 
-export function idempotenceContract(open: OpenLog): void {
+export function idempotenceContract(
+  open: OpenLog,
+  { multiStream = true, commandRecord = true, idsOfWholeLog = true }: Traits,
+): void {
   describe('P5: the same append again', () => {
     const log = usingLog(open);
     for (const expected of ['noStream', 'any'] as const) {
       it(`answers as the first time with expectation ${expected}, also after later appends`, async () => {
         const { store } = log();
-        const writes = [write('a-1', expected, ...events(2)), write('b-1', expected, event())];
+        const others = multiStream ? [write('b-1', expected, event())] : [];
+        const writes = [write('a-1', expected, ...events(2)), ...others];
         const first = await append(store, writes, { commandId: 'one' });
         await fill(store, 'a-1', 3);
         const again = await append(store, writes, { commandId: 'one' });
         expect(again).to.deep.equal({ ...first, duplicate: true });
-        expect(await readWholeLog(store)).to.have.lengthOf(6);
+        expect(await readWholeLog(store)).to.have.lengthOf(multiStream ? 6 : 5);
       });
     }
 
@@ -37,9 +41,11 @@ export function idempotenceContract(open: OpenLog): void {
     for (const [name, writes] of [
       ['a known id with an unknown one', [write('a-1', 'any', known, event())]],
       ['an unknown id before a known one', [write('a-1', 'any', event(), known)]],
-      ['a known id on another stream', [write('c-1', 'any', known)]],
+      ...(idsOfWholeLog ? [['a known id on another stream', [write('c-1', 'any', known)]] as const] : []),
       ['a known id with another type', [write('a-1', 'any', { ...known, type: 'Other' })]],
-      ['ids of two appends as one', [write('a-1', 'any', known), write('b-1', 'any', other)]],
+      ...(multiStream
+        ? [['ids of two appends as one', [write('a-1', 'any', known), write('b-1', 'any', other)]] as const]
+        : []),
       ['one new id twice', [write('c-1', 'any', ...Array<typeof known>(2).fill(event()))]],
     ] as const) {
       it(`refuses ${name} with IdReuse and writes nothing`, async () => {
@@ -53,6 +59,15 @@ export function idempotenceContract(open: OpenLog): void {
       });
     }
 
+    if (!idsOfWholeLog) {
+      it('takes a known id on another stream for a new one, because nobody looks there', async () => {
+        const { store } = log();
+        await append(store, [write('a-1', 'any', known)]);
+        expect(await append(store, [write('c-1', 'any', known)])).to.include({ duplicate: false });
+      });
+    }
+
+    if (!commandRecord) return;
     it('knows a command id: other events under it are refused', async () => {
       const { store } = log();
       await append(store, [write('a-1', 'any', event())], { commandId: 'one' });
@@ -64,6 +79,17 @@ export function idempotenceContract(open: OpenLog): void {
 
   describe('the record of a command', () => {
     const log = usingLog(open);
+    if (!commandRecord) {
+      it('is not kept by this engine, and it says so', async () => {
+        const { store } = log();
+        const response = bytes('{"Status":"OK"}');
+        await append(store, [write('a-1', 'any', event())], { commandId: 'one', requestHash: 'abc', response });
+        expect(store.can.commandRecord).to.equal(false);
+        expect(await store.command('one')).to.equal(undefined);
+      });
+      return;
+    }
+
     it('holds request hash, answer and position', async () => {
       const { store } = log();
       const response = bytes('{"Status":"OK"}');

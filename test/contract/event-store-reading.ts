@@ -90,7 +90,8 @@ export function readContract(open: OpenLog): void {
 
     it('keeps to its limit with a filter and goes on behind what it gave', async () => {
       const { store } = log();
-      await append(store, [write('a-1', 'any', ...events(3)), write('b-1', 'any', ...events(3))]);
+      await append(store, [write('a-1', 'any', ...events(3))]);
+      await append(store, [write('b-1', 'any', ...events(3))]);
       const filter = { streams: ['a-1'] };
       const page = await store.readAll({ after: '', limit: 2, filter });
       expect(page.atHead).to.equal(false);
@@ -161,6 +162,7 @@ export function readContract(open: OpenLog): void {
         await fill(store, nowMs % 2_000 === 0 ? 'gone-1' : 'kept-1', 1);
       }
       await store.retain('gone-1', { before: 4n });
+      await log().scavenge?.();
       const kept = await store.readStream('kept-1', { limit: 10 });
       for (const [timeMs, index] of [
         [1_500, 0],

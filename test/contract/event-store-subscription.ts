@@ -4,9 +4,9 @@ import { usingLog } from '../support/event-store-current.ts';
 import { append, event, events, fill, ids, readWholeLog, write } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
 import { Follower } from '../support/event-store-follower.ts';
-import type { OpenLog } from './event-store.ts';
+import type { OpenLog, Traits } from './event-store.ts';
 
-export function subscriptionContract(open: OpenLog): void {
+export function subscriptionContract(open: OpenLog, { boundedScan = true }: Traits): void {
   describe('a subscription', () => {
     const log = usingLog(open);
     for (const [name, skip] of [
@@ -59,7 +59,8 @@ export function subscriptionContract(open: OpenLog): void {
 
     it('reads nothing ahead of a slow consumer, so what it holds is one batch', async () => {
       const { store } = log();
-      await append(store, [write('a-1', 'any', ...events(1_000)), write('b-1', 'any', ...events(1_000))]);
+      await append(store, [write('a-1', 'any', ...events(1_000))]);
+      await append(store, [write('b-1', 'any', ...events(1_000))]);
       const abort = new AbortController();
       const iterator = store.subscribe({ after: '', signal: abort.signal })[Symbol.asyncIterator]();
       const first = (await iterator.next()).value;
@@ -67,6 +68,7 @@ export function subscriptionContract(open: OpenLog): void {
       // Had the second batch been read ahead, it would still hold what retention takes away now.
       await store.retain('a-1', { before: 1_000n });
       await store.retain('b-1', { before: 1_000n });
+      await log().scavenge?.();
       const second = (await iterator.next()).value;
       expect('events' in second && second.events).to.deep.equal([]);
       await iterator.return?.();
@@ -77,20 +79,21 @@ export function subscriptionContract(open: OpenLog): void {
       for (let count = 0; count < 3; count++) await append(store, [write('a-1', 'any', ...events(900))]);
       await using follower = new Follower(store, { filter: { categories: ['nothing'] } });
       await follower.until(() => follower.timesCaughtUp === 1);
+      const places = (await readWholeLog(store)).map(({ position }) => position);
       const checkpoints = follower.batches
         .filter((batch) => 'events' in batch)
-        .map(({ checkpoint }) => Number(checkpoint));
+        .map(({ checkpoint }) => places.indexOf(checkpoint) + 1);
       expect(follower.events).to.deep.equal([]);
       expect(checkpoints.at(-1)).to.equal(2_700);
-      expect(checkpoints.every((checkpoint, index) => checkpoint - (checkpoints[index - 1] ?? 0) <= 1_000)).to.equal(
-        true,
-      );
+      const steps = checkpoints.map((checkpoint, index) => checkpoint - (checkpoints[index - 1] ?? 0));
+      if (boundedScan) expect(Math.max(...steps)).to.be.at.most(1_000);
     });
 
     it('with a filter yields what matches only, old and new', async () => {
       const { store } = log();
       const mixed = async (): Promise<void> => {
-        await append(store, [write('a-1', 'any', ...events(2)), write('b-1', 'any', ...events(2))]);
+        await append(store, [write('a-1', 'any', ...events(2))]);
+        await append(store, [write('b-1', 'any', ...events(2))]);
       };
       await mixed();
       await using follower = new Follower(store, { filter: { categories: ['b'] } });
@@ -117,7 +120,8 @@ export function subscriptionContract(open: OpenLog): void {
 
     it('delivers nothing when it is aborted between two batches, or before the first', async () => {
       const { store } = log();
-      await append(store, [write('a-1', 'any', ...events(1_000)), write('b-1', 'any', ...events(1_000))]);
+      await append(store, [write('a-1', 'any', ...events(1_000))]);
+      await append(store, [write('b-1', 'any', ...events(1_000))]);
       const abort = new AbortController();
       const seen: number[] = [];
       for await (const batch of store.subscribe({ after: '', signal: abort.signal })) {

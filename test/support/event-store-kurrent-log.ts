@@ -12,6 +12,7 @@ export type KurrentTestLog = {
   readonly double: KurrentDouble;
   readonly clock: { nowMs: number };
   readonly openAgain: () => Promise<EventStore>;
+  readonly openLogAgain: () => Promise<OpenedLog>;
   readonly scavenge: () => Promise<void>;
   readonly dispose: () => Promise<void>;
 };
@@ -21,7 +22,7 @@ export async function openKurrentDoubleLog(level: Level): Promise<KurrentTestLog
   const double = await startKurrentDouble({ level, clock });
   const opened: OpenedLog[] = [];
   const open = async (): Promise<OpenedLog> => {
-    const log = await openKurrentLog(double.url, {});
+    const log = await openKurrentLog(`${double.url}&discoveryInterval=1`, { now: () => clock.nowMs });
     opened.push(log);
     return log;
   };
@@ -32,6 +33,7 @@ export async function openKurrentDoubleLog(level: Level): Promise<KurrentTestLog
     double,
     clock,
     openAgain: async () => (await open()).store,
+    openLogAgain: open,
     scavenge: async () => double.log.scavenge(),
     dispose: async () => {
       await Promise.all(opened.map((one) => one.close()));

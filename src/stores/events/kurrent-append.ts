@@ -27,19 +27,29 @@ type Prepared = {
   readonly written: readonly string[];
 };
 
+type AppendsOptions = {
+  readonly client: KurrentClient;
+  readonly features: Features;
+  readonly can: Capabilities;
+  readonly maxAppendBytes: number;
+  readonly now: () => number;
+};
+
 export class KurrentAppends {
   readonly #client: KurrentClient;
   readonly #features: Features;
   readonly #can: Capabilities;
   readonly #maxAppendBytes: number;
   readonly #tails: KurrentTails;
+  readonly #now: () => number;
   readonly #queue = new KeyedQueue();
 
-  constructor(client: KurrentClient, features: Features, can: Capabilities, maxAppendBytes: number) {
+  constructor({ client, features, can, maxAppendBytes, now }: AppendsOptions) {
     this.#client = client;
     this.#features = features;
     this.#can = can;
     this.#maxAppendBytes = maxAppendBytes;
+    this.#now = now;
     this.#tails = new KurrentTails(client);
   }
 
@@ -70,12 +80,13 @@ export class KurrentAppends {
 
   async #prepare(writes: readonly Write[]): Promise<Prepared> {
     const attempt = randomUUID();
+    const atMs = this.#now();
     const count = writes.reduce((sum, { events }) => sum + events.length, 0);
     const append = writes.find(({ events }) => events.length > 0)?.events[0]?.id ?? '';
     let index = 0;
     const outgoing = await Promise.all(
       writes.map(async ({ stream, expected, events }): Promise<OutgoingWrite> => {
-        const made = events.map((event) => toServer(event, { append, place: `${index++}/${count}`, attempt }));
+        const made = events.map((event) => toServer(event, { append, place: `${index++}/${count}`, attempt, atMs }));
         return { stream, expected, events: await Promise.all(made) };
       }),
     );

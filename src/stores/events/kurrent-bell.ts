@@ -6,7 +6,7 @@ import { oursOnly } from './kurrent-names.ts';
 import { Doorbell } from './subscription.ts';
 
 export type BellOptions = {
-  readonly client: KurrentClient;
+  readonly client: Pick<KurrentClient, 'follow'>;
   readonly head: () => Promise<Position>;
   /** How long a change may stay unnoticed when the server's push has died without a word. */
   readonly lookEveryMs: number;

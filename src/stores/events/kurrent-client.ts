@@ -4,8 +4,8 @@ import type {
   ConsistencyCheck,
   EventData,
   KurrentDBClient,
-  Position as ServerPosition,
   ReadPosition,
+  Position as ServerPosition,
   StreamMetadata,
 } from '@kurrent/kurrentdb-client';
 import { EventStoreError, type Expected, type Position, padPosition } from '../../../domain/event-store.ts';
@@ -275,19 +275,28 @@ async function collect(source: AsyncIterable<Resolved>, limits: PageLimits, exce
   return { events, hasMore: false };
 }
 
+/** The package's reader gives whole seconds of the server's time: where in its second an event falls, its writer's clock says. */
+function createdMs(created: Date, meta: RawEvent['meta']): number {
+  const serverMs = created.getTime();
+  const writerMs = Number(meta['svc.at'] ?? serverMs);
+  return serverMs % 1_000 === 0 ? Math.min(Math.max(serverMs, writerMs), serverMs + 999) : serverMs;
+}
+
 /** What the payload takes once it is decompressed. */
 const sizeOf = ({ data, meta }: RawEvent): number => Math.max(data.byteLength, Number(meta['svc.size'] ?? 0));
 
 function rawEvent({ id, type, streamId, revision, created, isJson, data, metadata, position }: Recorded): RawEvent {
+  const isFlat = typeof metadata === 'object' && metadata !== null && !(metadata instanceof Uint8Array);
+  const meta = isFlat ? (metadata as RawEvent['meta']) : {};
   return {
     id,
     type,
     stream: streamId,
     revision,
     position: position ? positionText(position) : '',
-    createdMs: created.getTime(),
+    createdMs: createdMs(created, meta),
     data: isJson ? Buffer.from(JSON.stringify(data)) : (data as Uint8Array),
-    meta: typeof metadata === 'object' && !(metadata instanceof Uint8Array) ? (metadata as RawEvent['meta']) : {},
+    meta,
   };
 }
 

@@ -23,6 +23,9 @@ export type Mark = {
   readonly attempt: string;
 };
 
+/** When it was written, by the clock of the writer. */
+type Stamp = { readonly atMs: number };
+
 export const markOf = ({ meta }: RawEvent): Mark => ({
   append: meta['svc.append'] ?? '',
   place: meta['svc.place'] ?? '',
@@ -30,7 +33,7 @@ export const markOf = ({ meta }: RawEvent): Mark => ({
 });
 
 /** Takes its copy of the payload before it returns. */
-export async function toServer(event: NewEvent, mark: Mark): Promise<OutgoingEvent> {
+export async function toServer(event: NewEvent, mark: Mark & Stamp): Promise<OutgoingEvent> {
   const { id, type, schema, meta } = event;
   const { data, encoding, size } = await encodePayload(event.data);
   const json = encoding === 0 ? jsonOf(data) : undefined;
@@ -39,6 +42,7 @@ export async function toServer(event: NewEvent, mark: Mark): Promise<OutgoingEve
     'svc.append': mark.append,
     'svc.place': mark.place,
     'svc.try': mark.attempt,
+    'svc.at': String(mark.atMs),
     ...(encoding === 1 && { 'svc.enc': 'zstd', 'svc.size': String(size) }),
   };
   const outgoing = { id, type, sizeBytes: data.byteLength, meta: { ...toServerMeta(meta), ...marks } };

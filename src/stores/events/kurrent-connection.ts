@@ -21,6 +21,9 @@ const options = [
 /** The log is read where it is written, and a failed append is an error, not a result. */
 const forced: Readonly<Record<string, string>> = { nodePreference: 'leader', throwOnAppendFailure: 'true' };
 
+/** The native reader waits so long before it connects at all; its own default is half a second. */
+const defaults: Readonly<Record<string, string>> = { discoveryInterval: '100' };
+
 const addressPattern = /^(?:esdb|kurrentdb|kurrent|kdb)(\+discover)?:\/\/(?:(.*)@)?([^@/]+)\/*$/s;
 
 /**
@@ -40,7 +43,9 @@ export function connectionStringOf(url: string, warn: (text: string) => void): s
   if (credentials !== undefined && given.get('tls') === 'false') {
     warn('store.url: the credentials are not sent, because tls is false');
   }
-  const query = [...given].map(([name, value]) => `${name}=${value}`).join('&');
+  const query = [...new Map([...Object.entries(defaults), ...given])]
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&');
   return `kurrentdb${discover}://${encoded(credentials)}${hosts}?${query}`;
 }
 

@@ -48,13 +48,15 @@ class KurrentEventStore implements EventStore {
   readonly #pending = new Set<Promise<unknown>>();
   #isClosed = false;
 
-  constructor(client: KurrentClient, features: Features, identity: LogIdentity, maxEventBytes: number) {
+  constructor(client: KurrentClient, features: Features, identity: LogIdentity, options: OpenLogOptions) {
     const { multiStream, checks } = features;
+    const { maxEventBytes = defaultMaxEventBytes, now = Date.now } = options;
+    const maxAppendBytes = multiStream ? newAppendBytes : oldAppendBytes;
     this.identity = identity;
     this.can = { multiStream, checks, gapless: false, serverFilter: true, commandRecord: false, maxEventBytes };
     this.#client = client;
     this.#features = features;
-    this.#appends = new KurrentAppends(client, features, this.can, multiStream ? newAppendBytes : oldAppendBytes);
+    this.#appends = new KurrentAppends({ client, features, can: this.can, maxAppendBytes, now });
     this.#reads = new KurrentReads(client);
     this.#bell = new KurrentBell({ client, head: () => this.#reads.head(), lookEveryMs });
   }
@@ -187,11 +189,10 @@ const isUnavailable = (error: unknown): boolean =>
 
 /** `kurrentdb://[user:password@]host:port[,…][?…]`. Times are the server's own. */
 export async function openKurrentLog(url: string, options: OpenLogOptions): Promise<OpenedLog> {
-  const { warn = () => {}, maxEventBytes = defaultMaxEventBytes } = options;
-  const client = await connectKurrent(connectionStringOf(url, warn));
+  const client = await connectKurrent(connectionStringOf(url, options.warn ?? (() => {})));
   try {
     const features = await client.features();
-    const store = new KurrentEventStore(client, features, await openIdentity(client, features), maxEventBytes);
+    const store = new KurrentEventStore(client, features, await openIdentity(client, features), options);
     return {
       store,
       cells: new KurrentCells(client, features),

@@ -15,15 +15,17 @@ import { isOurs, oursOnly } from './kurrent-names.ts';
 const pageEvents = 500;
 const rememberedTimes = 256;
 
+type ReadableLog = Pick<KurrentClient, 'readStream' | 'readAll'>;
+
 export class KurrentReads {
-  readonly #client: KurrentClient;
+  readonly #client: ReadableLog;
   /** The last event of ours that is known, and the place up to which the log was looked through for it. */
   #head: Position = '';
   #seen: Position = '';
   /** The latest time before the places where pages ended, so that the next page does not go back. */
   #times: ReadonlyMap<Position, number> = new Map();
 
-  constructor(client: KurrentClient) {
+  constructor(client: ReadableLog) {
     this.#client = client;
   }
 
@@ -107,7 +109,15 @@ export class KurrentReads {
     if ([filter.categories, filter.types, filter.streams].some((list) => list?.length === 0)) {
       return { events: [], hasMore: false };
     }
-    return this.#client.readAll(after, { limit, maxBytes: maxPageBytes, filter: serverFilter(filter) });
+    const limits = { limit, maxBytes: maxPageBytes };
+    const wanted = serverFilter(filter);
+    if (wanted === oursOnly) return this.#client.readAll(after, { ...limits, filter: oursOnly });
+    try {
+      return await this.#client.readAll(after, { ...limits, filter: wanted });
+    } catch {
+      // The server may look for what matches for longer than a page may take: a page of everything always gets on.
+      return this.#client.readAll(after, { ...limits, filter: oursOnly });
+    }
   }
 
   /** Oldest first. No event is older than the one before it. */
