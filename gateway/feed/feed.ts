@@ -6,7 +6,7 @@ import type { SignedChanges, SignedSnapshot } from './signed.ts';
 /** Positions are comparable within one log and one era only, so they are named with both. */
 export type FeedPlace = Pick<GatewaySnapshot, 'logId' | 'era' | 'position'>;
 
-export type FeedChanges = { readonly changes: readonly GatewayChange[]; readonly next: string };
+type FeedChanges = { readonly changes: readonly GatewayChange[]; readonly next: string };
 
 export type FeedAnswer =
   | (FeedChanges & Partial<SignedChanges>)

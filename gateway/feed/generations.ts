@@ -20,7 +20,7 @@ export type Generation = {
 };
 
 /** `currentMs`: when the node last knew that this is the newest configuration, ms since 1970. */
-export type KeptGeneration = Generation & { readonly currentMs?: number };
+type KeptGeneration = Generation & { readonly currentMs?: number };
 
 export interface Generations {
   /** The newest that is whole and, where signatures are demanded, signed; a broken one is passed over with a log line. */

@@ -37,7 +37,7 @@ export type SignedChanges = Signature & {
   readonly changes: readonly GatewayChange[];
 };
 
-export const contentSha256 = (value: object): string =>
+const contentSha256 = (value: object): string =>
   createHash('sha256')
     .update(canonicalize(value) ?? '')
     .digest('hex');

@@ -130,6 +130,7 @@ export class Subscription {
         if (!hasSnapshot) hasSnapshot = this.#takeSnapshot(await feed.snapshot(signal));
         const before = this.#snapshot;
         hasSnapshot = await this.#takeChanges();
+        if (signal.aborted) return;
         if (hasSnapshot) pauseMs = first;
         this.#noteContact();
         // A feed that answers at once with nothing new must not keep this process busy.

@@ -194,6 +194,8 @@ describe('loadSettings', () => {
     ['an address without a port', 'gateway: { listen: localhost }\n', /host:port/],
     ['a port that does not exist', 'gateway: { listen: ":70000" }\n', /port above 65535/],
     ['a scalar where a section belongs', 'gateway: 8080\n', /gateway .*must be a section with keys/],
+    ['a staleness that healthy gateways reach', 'gateway: { max_staleness: 30s }\n', /max_staleness.*at least 1m/],
+    ['an address of management with a path', 'gateway: { management_url: "http://a/b" }\n', /management_url/],
     ['a network that is none', 'gateway: { trusted_proxies: [10.0.0.0/33] }\n', /10\.0\.0\.0\/33/],
     [
       'a body limit above the largest event',
