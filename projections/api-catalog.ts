@@ -156,6 +156,8 @@ export type ApiQuery = {
   readonly kind?: ApiKind;
   readonly active?: boolean;
   readonly internal?: boolean;
+  /** These ids only. */
+  readonly only?: ReadonlySet<string>;
   /** Default `-created`. */
   readonly sort?: ApiSort;
   /** Default 50. */
@@ -190,7 +192,7 @@ export function listApis(documents: DocumentReader, orgId: OrgId, query: ApiQuer
   const cursor = query.after === undefined ? undefined : readCursor(query.after);
   const labels = labelsWanted(orgId, query);
   const total = documents.count(entries, labels);
-  if (q === '' && sort.endsWith('created')) {
+  if (q === '' && !query.only && sort.endsWith('created')) {
     // The order of the documents themselves: only the page is read.
     const [place] = cursor?.split('\n') ?? [];
     const isDescending = sort === '-created';
@@ -203,7 +205,8 @@ export function listApis(documents: DocumentReader, orgId: OrgId, query: ApiQuer
     );
   }
   const found = documents.list(entries, { labels, limit: total }).map(({ body }) => body as ApiEntry);
-  const rows = found.filter((entry) => mentions(entry, q.toLowerCase())).map((entry) => keyed(entry, sort));
+  const isWanted = (entry: ApiEntry) => mentions(entry, q.toLowerCase()) && (query.only?.has(entry.apiId) ?? true);
+  const rows = found.filter(isWanted).map((entry) => keyed(entry, sort));
   rows.sort((a, b) => order(a.key, b.key, sort));
   const rest = cursor === undefined ? rows : rows.filter(({ key }) => order(key, cursor, sort) > 0);
   return pageOf(rest, limit, rows.length);

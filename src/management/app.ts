@@ -13,7 +13,7 @@ import { queryInvalid, Rejection, toRejection } from './errors.ts';
 import { plainAddress } from './personal-data.ts';
 import { type ErrorForm, errorReply, type Reply } from './responses.ts';
 import type { Route, Services } from './route.ts';
-import { hasScope, type Scope } from './scopes.ts';
+import { hasScope, type RouteScope } from './scopes.ts';
 
 export type AppOptions = {
   readonly routes: readonly Route[];
@@ -82,7 +82,7 @@ function errorForm(context: Context): ErrorForm {
 /** The order of management design 1.2 up to the syntax; what follows belongs to handlers and commands. */
 async function serve(options: AppOptions, route: Route, context: Context): Promise<Reply> {
   const { services, maxDefinitionBytes } = options;
-  const caller = route.scope === undefined ? nobody : authorise(options, route.scope, context);
+  const caller = route.scope === undefined ? nobody : await authorise(options, route, route.scope, context);
   let body: Uint8Array = new Uint8Array();
   if (route.body) {
     const { types, maxBytes } = route.body;
@@ -92,7 +92,7 @@ async function serve(options: AppOptions, route: Route, context: Context): Promi
   const call: Call = {
     method: route.method,
     path: context.path,
-    params: (context as unknown as { readonly params: Readonly<Record<string, string>> }).params,
+    params: paramsOf(context),
     query: new URLSearchParams(context.querystring),
     header: (name) => context.get(name) || undefined,
     accepts: (types) => context.accepts(...types) || undefined,
@@ -116,10 +116,23 @@ function goneSignal({ res }: Context): AbortSignal {
 /** Routes without scope need no token and see nothing of an organisation. */
 const nobody: Call['caller'] = { actor: { type: 'system', id: 'anonymous' }, orgId: toOrgId(''), scopes: new Set() };
 
-function authorise({ authenticate }: AppOptions, scope: Scope, context: Context): Call['caller'] {
-  const caller = authenticate(context.get('authorization') || undefined, context.ip);
-  if (hasScope(caller.scopes, scope)) return caller;
+async function authorise(
+  { authenticate }: AppOptions,
+  route: Route,
+  scope: RouteScope,
+  context: Context,
+): Promise<Call['caller']> {
+  const caller = await authenticate(context.get('authorization') || undefined, context.ip);
+  if (hasScope(caller.scopes, scope) && reaches(caller, route, scope, paramsOf(context))) return caller;
   throw new Rejection('scope_missing', `access denied: You do not have permission to access  ${context.path}`);
+}
+
+const paramsOf = (context: Context): Call['params'] => (context as unknown as Pick<Call, 'params'>).params;
+
+/** A token for some APIs reaches these, and a list that shows it no other; it makes no new one. */
+function reaches({ apis }: Call['caller'], route: Route, scope: RouteScope, { apiId }: Call['params']): boolean {
+  if (!apis || !scope.startsWith('apis:')) return true;
+  return apiId === undefined ? route.isNarrowed === true : apis.has(apiId);
 }
 
 function refuseUnknownParameters({ parameters }: Route, { query }: Call): void {
@@ -132,8 +145,8 @@ function refuseUnknownParameters({ parameters }: Route, { query }: Call): void {
 }
 
 /** A path that is not there, or not with this method. Strangers learn neither. */
-function refuseUnrouted({ authenticate }: AppOptions, context: Context): never {
-  authenticate(context.get('authorization') || undefined, context.ip);
+async function refuseUnrouted({ authenticate }: AppOptions, context: Context): Promise<never> {
+  await authenticate(context.get('authorization') || undefined, context.ip);
   const matched = (context as unknown as { readonly matched?: readonly { readonly methods: readonly string[] }[] })
     .matched;
   const methods = [...new Set((matched ?? []).flatMap((layer) => layer.methods))];

@@ -1,4 +1,4 @@
-/** Who asks: a bearer token becomes an actor of one organisation. Tokens are known by their SHA-256 only. */
+/** Who asks: a bearer token becomes an actor of one organisation, unless it or its address comes too often. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../../domain/event.ts';
 import type { OrgId } from '../../domain/ids.ts';
@@ -6,15 +6,26 @@ import { Rejection } from './errors.ts';
 import { createRateLimit } from './rate-limit.ts';
 import type { Scopes } from './scopes.ts';
 
-export type Caller = { readonly actor: Actor; readonly orgId: OrgId; readonly scopes: Scopes };
+export type Caller = {
+  readonly actor: Actor;
+  readonly orgId: OrgId;
+  readonly scopes: Scopes;
+  /** Only these APIs, where a scope is about APIs; absent: every one. */
+  readonly apis?: ReadonlySet<string>;
+};
 
 export type Credential = Caller & { readonly sha256: Uint8Array };
 
-/** Throws 401, or 429 when the address or the token asks too often. */
-export type Authenticate = (authorization: string | undefined, address: string) => Caller;
+/** Throws 401, 429 when the address or the token asks too often, or 503 while tokens cannot be known. */
+export type Authenticate = (authorization: string | undefined, address: string) => Promise<Caller>;
 
 export type AuthenticateOptions = {
+  /** Tokens that stand in no log. */
   readonly credentials: readonly Credential[];
+  /** Whose text it is, of those in the log. */
+  readonly find: (text: string) => Promise<Caller | undefined>;
+  /** Told of every token that was let in. */
+  readonly used: (caller: Caller, address: string) => void;
   /** Requests a second and at once, per token. */
   readonly rateLimit: { readonly rate: number; readonly burst: number };
   /** Ms, never goes back. */
@@ -26,21 +37,23 @@ const maxFailures = 100;
 
 export const tokenSha256 = (token: string): Uint8Array => createHash('sha256').update(token).digest();
 
-export function createAuthenticate({ credentials, rateLimit, monotonic }: AuthenticateOptions): Authenticate {
+export function createAuthenticate(options: AuthenticateOptions): Authenticate {
+  const { credentials, find, used, rateLimit, monotonic } = options;
   const failures = createRateLimit({ rate: maxFailures, perMs: 60_000, burst: maxFailures, monotonic });
   const requests = createRateLimit({ ...rateLimit, perMs: 1_000, monotonic });
-  return function authenticate(authorization, address) {
+  return async function authenticate(authorization, address) {
     // Before the comparison: a guess that happens to be right must not be told apart.
     const blockedMs = failures.waitMs(address);
     if (blockedMs > 0) throw tooMany(blockedMs);
     const token = tokenOf(authorization);
-    const caller = token === undefined ? undefined : find(credentials, tokenSha256(token));
+    const caller = token === undefined ? undefined : (fixed(credentials, tokenSha256(token)) ?? (await find(token)));
     if (!caller) {
       failures.take(address);
       throw unauthorised(token !== undefined);
     }
     const waitMs = requests.take(caller.actor.id);
     if (waitMs > 0) throw tooMany(waitMs);
+    used(caller, address);
     return caller;
   };
 }
@@ -52,7 +65,7 @@ function tokenOf(authorization: string | undefined): string | undefined {
 }
 
 /** Looks at every credential, so that time does not tell which one was near. */
-function find(credentials: readonly Credential[], sha256: Uint8Array): Caller | undefined {
+function fixed(credentials: readonly Credential[], sha256: Uint8Array): Caller | undefined {
   let found: Caller | undefined;
   for (const credential of credentials) if (timingSafeEqual(credential.sha256, sha256)) found = credential;
   return found;

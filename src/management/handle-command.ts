@@ -51,6 +51,8 @@ export type PlannedWrite = {
 export type Plan = {
   readonly writes: readonly PlannedWrite[];
   readonly reply: Reply;
+  /** What is stored for repeats in its place: an answer with a secret is given once. */
+  readonly replayed?: Reply;
   /** Where the object stands when nothing is appended. */
   readonly position?: Position;
 };
@@ -181,7 +183,7 @@ async function appendPlan(
   context: CommandContext,
   command: Command,
   commandId: string,
-  { writes, reply }: Plan,
+  { writes, reply, replayed = reply }: Plan,
 ): Promise<Appended> {
   const { store } = options;
   const { idempotencyKey, requestHash } = context;
@@ -193,7 +195,7 @@ async function appendPlan(
     await append(store, encoded, { commandId: encoded[0]?.events[0]?.id ?? commandId, requestHash });
   }
   const encoded = await encodeWrites(options, context, command, commandId, parts.at(-1) ?? [], idOf);
-  const response = idempotencyKey === undefined ? {} : { response: new TextEncoder().encode(JSON.stringify(reply)) };
+  const response = idempotencyKey === undefined ? {} : { response: new TextEncoder().encode(JSON.stringify(replayed)) };
   return append(store, encoded, { commandId, requestHash, ...response });
 }
 

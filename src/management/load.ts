@@ -5,8 +5,9 @@ import { type Decider, fold } from '../../domain/decider.ts';
 import type { Recorded } from '../../domain/event.ts';
 import type { EventStore, Expected, Position } from '../../domain/event-store.ts';
 import { type DomainEvent, decodeEvent } from '../../domain/events.ts';
-import { type ApiId, apiStream, type CertId, certStream } from '../../domain/ids.ts';
+import { type ApiId, apiStream, type CertId, certStream, type TokenId, tokenStream } from '../../domain/ids.ts';
 import { type ReservationState, reservation } from '../../domain/reservation.ts';
+import { type TokenState, token } from '../../domain/token.ts';
 
 export type Loaded<State> = {
   readonly state: State;
@@ -70,6 +71,10 @@ export const loadApi = (store: EventStore, apiId: ApiId, to?: bigint): Promise<L
 /** An import leaves a key that is held out, and what is to be shredded stands before the end of a certificate: all of it is read. */
 export const loadCertificate = (store: EventStore, certId: CertId): Promise<Loaded<CertificateState>> =>
   load(store, certificate, { stream: certStream(certId), isWhole: () => false });
+
+/** What a token may do and its hashes stand in different events. */
+export const loadToken = (store: EventStore, tokenId: TokenId): Promise<Loaded<TokenState>> =>
+  load(store, token, { stream: tokenStream(tokenId), isWhole: () => false });
 
 export const loadReservation = (store: EventStore, stream: string): Promise<Loaded<ReservationState>> =>
   load(store, reservation, { stream, isWhole: () => true });

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../domain/event.ts';
 import { configSchemas } from './openapi-config-schemas.ts';
 import { feedSchemas } from './openapi-feed-schemas.ts';
 import { projectionSchemas } from './openapi-projection-schemas.ts';
+import { tokenSchemas } from './openapi-token-schemas.ts';
 
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
@@ -26,6 +27,7 @@ export const schemas: JsonObject = {
   ...configSchemas,
   ...feedSchemas,
   ...projectionSchemas,
+  ...tokenSchemas,
   ApiDocument: {
     type: 'object',
     description: 'An OpenAPI 3.0 or 3.1 document with `x-svc-api-gateway` and, for streams, `x-svc-streaming`.',

@@ -11,6 +11,7 @@ import { gatewayRoutes } from './routes/gateways.ts';
 import { metaRoutes } from './routes/meta.ts';
 import { projectionRoutes } from './routes/projections.ts';
 import { revisionRoutes } from './routes/revisions.ts';
+import { tokenRoutes } from './routes/tokens.ts';
 
 export const routes: readonly Route[] = [
   ...definitionRoutes,
@@ -20,6 +21,7 @@ export const routes: readonly Route[] = [
   ...configRoutes,
   ...auditRoutes,
   ...auditTrailRoutes,
+  ...tokenRoutes,
   ...gatewayRoutes,
   ...feedRoutes,
   ...projectionRoutes,

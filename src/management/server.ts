@@ -3,14 +3,16 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { v7 } from 'uuid';
 import type { EventStore } from '../../domain/event-store.ts';
-import type { OrgId } from '../../domain/ids.ts';
+import type { OrgId, TokenId } from '../../domain/ids.ts';
+import type { SharedCells } from '../../domain/shared-cells.ts';
 import { createCheckApi } from '../../gateway/check-api.ts';
 import type { FeedSigner } from '../../gateway/feed/signed.ts';
 import type { Log } from '../../gateway/ports.ts';
+import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import { createApiCommands } from './api-commands.ts';
 import { createApp } from './app.ts';
-import { type Credential, createAuthenticate, tokenSha256 } from './authenticate.ts';
+import { type Credential, createAuthenticate } from './authenticate.ts';
 import type { ManagementFeed } from './feed.ts';
 import { createCommands } from './handle-command.ts';
 import type { HeldSecrets, KeyHealth, Seal } from './held-secrets.ts';
@@ -18,10 +20,12 @@ import type { Nodes } from './nodes.ts';
 import { createDocument } from './openapi.ts';
 import { createPersonalData, type NamedKeys } from './personal-data.ts';
 import { createRestoreCommand } from './restore-commands.ts';
+import { type Roles, rolesWith } from './roles.ts';
 import type { ExportAudit, Route, Services } from './route.ts';
 import { createJudgeReport } from './routes/gateways.ts';
 import { routes } from './routes.ts';
 import { createSignedFeed } from './signed-feed.ts';
+import { createTokens, type Tokens } from './tokens.ts';
 import { createValidateOpenApi } from './validate.ts';
 
 type ManagementSettings = {
@@ -40,15 +44,19 @@ type ManagementSettings = {
 export type ManagementOptions = {
   readonly store: EventStore;
   readonly models: ReadModelStore;
-  readonly projector: Services['projector'];
+  readonly projector: Services['projector'] & Pick<Projector, 'caughtUp'>;
   readonly seal: Seal;
   /** Opens what the log holds, so that it can be brought back. */
   readonly secrets: HeldSecrets & NamedKeys;
   readonly settings: ManagementSettings;
+  /** What management nodes share that is no history. */
+  readonly cells: SharedCells;
+  /** Roles beside those that are built in. */
+  readonly roles?: Roles;
   /** The first admin token; it may do everything in the organisation. */
   readonly bootstrapToken: string;
   readonly orgId: OrgId;
-  /** Tokens beside the first one. */
+  /** Tokens that stand in no log. */
   readonly credentials?: readonly Credential[];
   readonly exportAudit: ExportAudit;
   readonly keyHealth: () => KeyHealth;
@@ -71,20 +79,21 @@ export type Management = {
 /** A write waits this long until reads show it; longer is no error of the write. */
 const settleMs = 500;
 
-const written = ['apis', 'certs', 'history'];
+const written = ['apis', 'certs', 'history', 'tokens'];
 
 export function createManagement(options: ManagementOptions): Management {
-  const { settings, bootstrapToken, orgId, credentials = [], log } = options;
+  const { settings, credentials = [], log } = options;
+  const roles = rolesWith(options.roles);
+  const tokens = createTokens({ ...options, roles, now: options.now ?? (() => new Date()) });
   const authenticate = createAuthenticate({
-    credentials: [
-      { actor: { type: 'token', id: 'bootstrap' }, orgId, scopes: 'all', sha256: tokenSha256(bootstrapToken) },
-      ...credentials,
-    ],
+    credentials,
+    find: tokens.directory.find,
+    used: ({ actor }, address) => tokens.use.note(actor.id as TokenId, address),
     rateLimit: settings.rateLimit,
     monotonic: () => performance.now(),
   });
   const stopping = new AbortController();
-  const services = createServices(options, stopping.signal);
+  const services = createServices(options, tokens, stopping.signal);
   const served = (settings.metricsArePublic ?? isLoopback(settings.listen)) ? routes.map(withOpenMetrics) : routes;
   const app = createApp({ routes: served, services, authenticate, maxDefinitionBytes: settings.bodyLimit, log });
   const handle = app.callback();
@@ -95,7 +104,7 @@ export function createManagement(options: ManagementOptions): Management {
     stop: () => {
       // Long polls end here, so that the socket can close.
       stopping.abort();
-      return stop(server);
+      return stop(server).then(() => tokens.use.written());
     },
   };
 }
@@ -111,6 +120,7 @@ function withOpenMetrics(route: Route): Route {
 /** What handlers work with, made of what the composition root gives. */
 function createServices(
   options: Omit<ManagementOptions, 'bootstrapToken' | 'orgId' | 'credentials' | 'log'>,
+  tokens: Tokens,
   stopping: AbortSignal,
 ): Services {
   const {
@@ -150,6 +160,7 @@ function createServices(
     metrics,
     feed: createSignedFeed(feed, signer, now),
     nodes,
+    tokens,
     judgeReport: createJudgeReport(),
     stopping,
     pageSize: settings.pageSize,

@@ -65,7 +65,7 @@ function demandTime(name: string, text: string): number {
 const toPosition = (text: string): Position => (/^0+$/.test(text) ? '' : padPosition(text));
 
 /** ms since 1970; undefined for what is no RFC 3339 time or no day of the calendar. */
-function readTime(text: string): number | undefined {
+export function readTime(text: string): number | undefined {
   if (!timePattern.test(text)) return undefined;
   const time = Date.parse(text.replace(' ', 'T').toUpperCase());
   // Date.parse takes 30 February for 2 March.

@@ -11,6 +11,8 @@ import { historyProjection } from '../../projections/history.ts';
 import { nodesProjection } from '../../projections/nodes.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { startProjector } from '../../projections/projector.ts';
+import { tokensProjection } from '../../projections/tokens.ts';
+import { ensureBootstrapToken } from '../../src/compose/first-start.ts';
 import { createFeed } from '../../src/management/feed.ts';
 import { createNodes, type Nodes } from '../../src/management/nodes.ts';
 import { createManagement, type ManagementOptions } from '../../src/management/server.ts';
@@ -51,10 +53,12 @@ export type TestManagement = AsyncDisposable & {
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
 };
 
-export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'credentials'>> & {
+export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'credentials' | 'roles'>> & {
   readonly settings?: Partial<ManagementOptions['settings']>;
   /** Takes the place of some of what is known of gateways. */
   readonly nodes?: Partial<Nodes>;
+  /** The log knows the admin token, as after a start of the product. */
+  readonly isInstalled?: boolean;
   /** Beside those of the product. */
   readonly projections?: readonly Projection[];
   /** Puts something around the log that commands and reads get; projections follow the log itself. */
@@ -62,7 +66,7 @@ export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'cre
 };
 
 export async function startTestManagement(options: TestManagementOptions = {}): Promise<TestManagement> {
-  const { wrap = (store) => store, settings, projections = [], ...rest } = options;
+  const { wrap = (store) => store, settings, projections = [], isInstalled = false, ...rest } = options;
   const folder = temporaryFolder('svc-management-');
   const store = new MemoryEventStore();
   const models = openSqliteReadModels(':memory:');
@@ -74,7 +78,15 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
   const projector = startProjector({
     store,
     models,
-    projections: [apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection, ...projections],
+    projections: [
+      apiCatalog,
+      certificateList,
+      historyProjection,
+      gatewayConfig,
+      nodesProjection,
+      tokensProjection,
+      ...projections,
+    ],
     log,
   });
   const metrics = createMetrics({ version: 'test' });
@@ -89,6 +101,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
   metrics.watchStore(store);
   metrics.watchProjections(projector);
   const token = `svct_bootstrap_${randomBytes(32).toString('base64url')}`;
+  if (isInstalled) await ensureBootstrapToken(chained, orgId, token, options.now ?? (() => new Date()));
   const management = createManagement({
     ...rest,
     store: chained,
@@ -104,6 +117,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
       ...settings,
     },
     bootstrapToken: token,
+    cells,
     orgId,
     keyHealth: () => ({ status: 'pass', output: 'not looked at' }),
     metrics: () => metrics.text(),

@@ -6,66 +6,78 @@ import { Rejection } from '../../../../src/management/errors.ts';
 import { createRateLimit } from '../../../../src/management/rate-limit.ts';
 import { hasScope } from '../../../../src/management/scopes.ts';
 
-const outcomeOf = (work: () => unknown): string => {
+const outcomeOf = async (work: () => Promise<unknown>): Promise<string> => {
   try {
-    work();
+    await work();
     return 'ok';
   } catch (error) {
     return error instanceof Rejection ? `${error.code} ${error.headers['Retry-After'] ?? ''}`.trim() : String(error);
   }
 };
 
+const orgId = toOrgId('org');
+
 describe('authenticate', () => {
   const given = (rateLimit = { rate: 1_000, burst: 2_000 }) => {
     const clock = { nowMs: 0 };
+    const used: string[] = [];
     const authenticate = createAuthenticate({
       credentials: ['one', 'two'].map((token) => ({
         actor: { type: 'token', id: token },
-        orgId: toOrgId('org'),
+        orgId,
         scopes: 'all',
         sha256: tokenSha256(token),
       })),
+      find: async (text) =>
+        text === 'three' ? { actor: { type: 'token', id: 'three' }, orgId, scopes: 'all' } : undefined,
+      used: ({ actor }, address) => used.push(`${actor.id} from ${address}`),
       rateLimit,
       monotonic: () => clock.nowMs,
     });
-    return { authenticate, clock };
+    return { authenticate, clock, used };
   };
 
   for (const [name, header, actor] of [
     ['a bearer token', 'Bearer two', 'two'],
     ['any case of the word', 'bEARER  one', 'one'],
     ['the token alone', 'one', 'one'],
+    ['a token of the log', 'Bearer three', 'three'],
   ] as const) {
-    it(`knows who comes with ${name}`, () => {
-      expect(given().authenticate(header, '::1').actor.id).to.equal(actor);
+    it(`knows who comes with ${name}`, async () => {
+      const { authenticate, used } = given();
+      expect((await authenticate(header, '::1')).actor.id).to.equal(actor);
+      expect(used).to.deep.equal([`${actor} from ::1`]);
     });
   }
 
   for (const header of [undefined, '', 'Bearer', 'Bearer ', 'Basic one', 'Bearer onetwo', 'Bearer On']) {
-    it(`refuses ${JSON.stringify(header)}`, () => {
-      expect(outcomeOf(() => given().authenticate(header, '::1'))).to.equal('unauthorised');
+    it(`refuses ${JSON.stringify(header)}`, async () => {
+      const { authenticate, used } = given();
+      expect(await outcomeOf(() => authenticate(header, '::1'))).to.equal('unauthorised');
+      expect(used).to.deep.equal([]);
     });
   }
 
-  it('lets an address fail a hundred times, then makes it wait, right token or not', () => {
+  it('lets an address fail a hundred times, then makes it wait, right token or not', async () => {
     const { authenticate, clock } = given();
     for (let attempt = 0; attempt < 100; attempt++) {
-      expect(outcomeOf(() => authenticate('wrong', '10.0.0.1'))).to.equal('unauthorised');
+      expect(await outcomeOf(() => authenticate('wrong', '10.0.0.1'))).to.equal('unauthorised');
     }
-    expect(outcomeOf(() => authenticate('wrong', '10.0.0.1'))).to.equal('rate_limited 1');
-    expect(outcomeOf(() => authenticate('one', '10.0.0.1'))).to.equal('rate_limited 1');
-    expect(outcomeOf(() => authenticate('one', '10.0.0.2'))).to.equal('ok');
+    expect(await outcomeOf(() => authenticate('wrong', '10.0.0.1'))).to.equal('rate_limited 1');
+    expect(await outcomeOf(() => authenticate('one', '10.0.0.1'))).to.equal('rate_limited 1');
+    expect(await outcomeOf(() => authenticate('one', '10.0.0.2'))).to.equal('ok');
     clock.nowMs += 600;
-    expect(outcomeOf(() => authenticate('one', '10.0.0.1'))).to.equal('ok');
+    expect(await outcomeOf(() => authenticate('one', '10.0.0.1'))).to.equal('ok');
   });
 
-  it('counts requests per token, and does not count them as failures', () => {
+  it('counts requests per token, and does not count them as failures', async () => {
     const { authenticate, clock } = given({ rate: 1, burst: 2 });
-    const outcomes = [1, 2, 3].map(() => outcomeOf(() => authenticate('one', '::1')));
+    const outcomes = [];
+    for (let turn = 0; turn < 3; turn++) outcomes.push(await outcomeOf(() => authenticate('one', '::1')));
     expect(outcomes).to.deep.equal(['ok', 'ok', 'rate_limited 1']);
-    expect(outcomeOf(() => authenticate('two', '::1'))).to.equal('ok');
+    expect(await outcomeOf(() => authenticate('two', '::1'))).to.equal('ok');
     clock.nowMs += 1_000;
-    expect(outcomeOf(() => authenticate('one', '::1'))).to.equal('ok');
+    expect(await outcomeOf(() => authenticate('one', '::1'))).to.equal('ok');
   });
 });
 
