@@ -8,6 +8,7 @@ import { gatewayConfig } from '../../projections/gateway-config.ts';
 import { historyProjection } from '../../projections/history.ts';
 import { nodesProjection } from '../../projections/nodes.ts';
 import { startProjector } from '../../projections/projector.ts';
+import { tokensProjection } from '../../projections/tokens.ts';
 import type { Settings } from '../config/settings.ts';
 import { withCommandRecords } from '../management/command-records.ts';
 import { createFeed } from '../management/feed.ts';
@@ -22,7 +23,7 @@ import type { ProcessLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { addressText } from './addresses.ts';
 import { holdDataFolder } from './data-folder.ts';
-import { type AdminToken, ensureAdminToken, ensureOrganisation } from './first-start.ts';
+import { type AdminToken, ensureAdminToken, ensureBootstrapToken, ensureOrganisation } from './first-start.ts';
 import { openRingOf } from './key-ring.ts';
 import { startKeyUpkeep } from './key-upkeep.ts';
 import { startReactors } from './reactors.ts';
@@ -51,8 +52,9 @@ export async function startManagementRole(
   const now = (): Date => new Date();
   const orgId = await ensureOrganisation(store, now);
   const adminToken = ensureAdminToken(directory, management.bootstrapToken);
+  await ensureBootstrapToken(store, orgId, adminToken.token, now);
   const projections = [
-    ...[apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection],
+    ...[apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection, tokensProjection],
     ...(store.can.commandRecord ? [] : [commandsProjection]),
   ];
   const projector = startProjector({ store, models, projections, log });
@@ -71,7 +73,7 @@ export async function startManagementRole(
   });
   stack.defer(() => closing.abort());
   const server = createManagement({
-    ...{ models, projector, orgId, log, now },
+    ...{ cells, models, projector, orgId, log, now },
     store: store.can.commandRecord ? store : withCommandRecords(store, models, projector),
     seal: (clear, place, kid) => keyRing.seal(clear, place, kid),
     secrets: keyRing,
