@@ -4,6 +4,7 @@ import { openKurrentLog } from '../../src/stores/events/kurrent-event-store.ts';
 import { append, event, events, fill, ids, readWholeLog, write } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
 import { Follower } from '../support/event-store-follower.ts';
+import { startDeadLine } from '../support/event-store-kurrent-line.ts';
 import { type KurrentTestLog, openKurrentDoubleLog } from '../support/event-store-kurrent-log.ts';
 import { eventually } from '../support/eventually.ts';
 import { startKurrentDouble } from '../support/kurrentdb-double.ts';
@@ -67,6 +68,16 @@ describe('the event log on KurrentDB', () => {
         });
       }
     }
+
+    it('with expectation any, from a node that has not seen what another one wrote', async () => {
+      const { store, double, openAgain } = given;
+      const other = await openAgain();
+      await fill(other, 'a-1', 1);
+      const writes = [write('a-1', 'any', ...events(2))];
+      const first = await append(store, writes);
+      await double.restart();
+      expect(await eventually(() => append(other, writes))).to.deep.equal({ ...first, duplicate: true });
+    });
 
     it('with another expectation than the first time, which the server would take for a new append', async () => {
       const { store, openAgain } = given;
@@ -162,6 +173,37 @@ describe('the event log on KurrentDB', () => {
       await fill(store, 'a-1', 1);
       await follower.until(() => follower.events.length === 1);
       expect(double.log.records).to.have.lengthOf(records + 1);
+    });
+  });
+
+  describe('a connection that stays open and carries nothing any more', () => {
+    it('costs one call of each kind its time, and the next ones go over a new one', async () => {
+      await using line = await startDeadLine(given.double.port);
+      const address = `kurrentdb://127.0.0.1:${line.port}?tls=false&defaultDeadline=300&discoveryInterval=1`;
+      const { store, close } = await openKurrentLog(address, {});
+      await append(store, [write('a-1', 'noStream', event())]);
+      line.goDead();
+      expect(await failureOf(store.head())).to.include({ code: 'StoreUnavailable' });
+      expect(await store.readStream('a-1', { limit: 9 })).to.have.lengthOf(1);
+      const writes = [write('a-1', 0n, event())];
+      const lost = store.append(writes, { commandId: 'c', timeoutMs: 200 });
+      expect(await failureOf(lost)).to.include({ code: 'UnknownOutcome' });
+      expect(await append(store, writes)).to.include({ duplicate: false });
+      await close();
+    });
+
+    it('is given up also when the server is away at the first try of the new one', async () => {
+      const { double } = given;
+      await using line = await startDeadLine(double.port);
+      const address = `kurrentdb://127.0.0.1:${line.port}?tls=false&defaultDeadline=300&discoveryInterval=1`;
+      const { store, close } = await openKurrentLog(address, {});
+      line.goDead();
+      expect(await failureOf(store.head())).to.include({ code: 'StoreUnavailable' });
+      await double.stop();
+      expect(await failureOf(store.head())).to.include({ code: 'StoreUnavailable' });
+      await double.restart();
+      expect(await eventually(() => store.head())).to.equal('');
+      await close();
     });
   });
 
