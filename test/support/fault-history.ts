@@ -43,7 +43,7 @@ export type AppendCall = {
 /** Readers and consumers that want some categories only name them. */
 export type Wanted = { readonly categories?: readonly string[] };
 
-export type PageRead = Wanted & {
+type PageRead = Wanted & {
   /** One life of one reader: it begins anywhere and never resets. */
   readonly reader: string;
   readonly startUs: number;
@@ -61,7 +61,7 @@ export type Consumer = Wanted & {
 };
 
 /** What readers of a projection could see at one moment. */
-export type FoldSample = {
+type FoldSample = {
   readonly projection: string;
   readonly position: Position;
   readonly state: Readonly<Record<string, string>>;

@@ -53,6 +53,7 @@ export class Torment {
     ...{ kills: 0, freezes: 0, fullDisks: 0, restarts: 0, cuts: 0, holds: 0, refusals: 0, backups: 0 },
   };
   readonly #running = new Set<Promise<void>>();
+  #cramped: Worker | undefined;
 
   constructor(options: TormentOptions) {
     this.options = options;
@@ -62,6 +63,7 @@ export class Torment {
   async next(): Promise<void> {
     const { random, engine } = this.options;
     await this.#progress(1 + random.below(maxAnswersBetween));
+    await this.#makeRoom();
     const fault = random.weighted<Fault>([
       [6, kill],
       ...(engine.isInProcess ? [] : ([[2, freeze]] as const)),
@@ -79,6 +81,12 @@ export class Torment {
     await fault(this);
   }
 
+  /** Waits until the nodes have got on a little, and leaves them alone. */
+  async spare(): Promise<void> {
+    await this.#progress(maxAnswersBetween);
+    await this.#makeRoom();
+  }
+
   count(name: keyof Counts): void {
     this.counts = { ...this.counts, [name]: this.counts[name] + 1 };
   }
@@ -89,18 +97,34 @@ export class Torment {
     this.#running.add(running);
   }
 
+  /** The next life of this one has so little room on its disk, for a while. */
+  async cramp(worker: Worker, maxFileBytes: number): Promise<void> {
+    this.#cramped = await this.replace(worker, maxFileBytes);
+    this.count('fullDisks');
+  }
+
   /** Everybody runs again, on a disk that has room. */
   async end(): Promise<void> {
     await Promise.all(this.#running);
+    await this.#makeRoom();
     this.#demandAlive();
   }
 
-  async replace(worker: Worker, maxFileBytes?: number): Promise<void> {
+  async replace(worker: Worker, maxFileBytes?: number): Promise<Worker> {
     await worker.kill();
     const { workers, start } = this.options;
     const { node, life, events } = worker;
     const next = { node, life: life + 1, before: events, ...(maxFileBytes !== undefined && { maxFileBytes }) };
-    workers[workers.indexOf(worker)] = start(next);
+    const replacement = start(next);
+    workers[workers.indexOf(worker)] = replacement;
+    this.count('kills');
+    return replacement;
+  }
+
+  async #makeRoom(): Promise<void> {
+    const cramped = this.#cramped;
+    this.#cramped = undefined;
+    if (cramped && this.options.workers.includes(cramped)) await this.replace(cramped);
   }
 
   async #progress(answers: number): Promise<void> {
@@ -127,7 +151,6 @@ const victim = ({ options: { random, workers } }: Torment): Worker => {
 
 const kill: Fault = async (torment) => {
   await torment.replace(victim(torment));
-  torment.count('kills');
 };
 
 /** What it held stays held: a lock, a lease, an open transaction. */
@@ -138,12 +161,11 @@ const freeze: Fault = async (torment) => {
   torment.beside(pause(20 + torment.options.random.below(600)).then(() => worker.thaw()));
 };
 
-/** A life with little room; the kill that ends it may come any time. */
+/** A kill, and a life with little room. */
 const fillDisk: Fault = async (torment) => {
   const { engine, random } = torment.options;
   const room = random.below(64) * 4_096;
-  await torment.replace(victim(torment), (engine.fileBytes?.() ?? 0) + room);
-  torment.count('fullDisks');
+  await torment.cramp(victim(torment), (engine.fileBytes?.() ?? 0) + room);
 };
 
 const backUp: Fault = async (torment) => {

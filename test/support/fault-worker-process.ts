@@ -1,5 +1,6 @@
 /** A process of its own for one life of one node of a fault checker's run. Started by the run; ends well when it is told to finish. */
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { historyFile, type NodeConfig, startNode } from './fault-node.ts';
 import { openForFaults } from './fault-open.ts';
 import { fileRecorder } from './fault-recorder.ts';
@@ -17,6 +18,8 @@ const node = startNode(config, log, {
   clock,
   onAnswer: (events) => writeSync(1, `${events}\n`),
 });
+// Most lives end too suddenly for it to be kept.
+flushCompileCache();
 await new Promise((resolve) => process.stdin.once('data', resolve));
 await node.finish();
 await log.close();

@@ -38,7 +38,11 @@ function startProcess(config: WorkerConfig, before: number): Worker {
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(
     process.execPath,
     [script, JSON.stringify(config)],
-    { stdio: ['pipe', 'pipe', 'pipe'] },
+    {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // Many starts of one program, soon after each other.
+      env: { ...process.env, NODE_COMPILE_CACHE: join(config.folder, 'compiled') },
+    },
   );
   const { node, life } = config;
   let events = before;
