@@ -45,6 +45,9 @@ export type Nodes = {
   forget(node: NodeId, actorId: string): Promise<boolean>;
 };
 
+/** Three signs of life that did not come. */
+export const goneAfterMs = 30_000;
+
 const prefix = 'gateway/';
 const maxPast = 16;
 const maxAttempts = 5;

@@ -11,6 +11,7 @@ import { gatewayRoutes } from './routes/gateways.ts';
 import { metaRoutes } from './routes/meta.ts';
 import { projectionRoutes } from './routes/projections.ts';
 import { revisionRoutes } from './routes/revisions.ts';
+import { rolloutRoutes } from './routes/rollout.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 
 export const routes: readonly Route[] = [
@@ -23,6 +24,7 @@ export const routes: readonly Route[] = [
   ...auditTrailRoutes,
   ...tokenRoutes,
   ...gatewayRoutes,
+  ...rolloutRoutes,
   ...feedRoutes,
   ...projectionRoutes,
   ...metaRoutes,

@@ -138,6 +138,48 @@ describe('reports of gateways', () => {
     ]);
   });
 
+  describe('make the rollout of an API', () => {
+    const rollout = async (query = '') => {
+      const answer = await management.call('GET', `/api/apis/orders/rollout${query}`);
+      expect(answer.status, answer.text).to.equal(200);
+      return answer.json;
+    };
+    const states = async (query?: string) =>
+      Object.fromEntries(((await rollout(query))['nodes'] as JsonObject[]).map(({ node, state }) => [node, state]));
+    let position: string;
+    beforeEach(async () => {
+      position = (await management.call('POST', streams, named('orders'))).headers.get('x-svc-revision') ?? '';
+    });
+
+    it('says of every node how it stands', async () => {
+      await taken({ position });
+      await taken({ position: '0', revision: '' }, 'slow');
+      await taken({ position, rejected: [{ ...rejected[0], position }] }, 'odd');
+      await taken({ position, rejected: [{ ...rejected[0], position: '1' }] }, 'odd-before');
+      await taken({ position, tags: ['eu'] }, 'elsewhere');
+      await known(5);
+      expect(await states()).to.deep.equal({
+        ...{ 'edge-1': 'applied', slow: 'behind', odd: 'rejected', 'odd-before': 'applied', elsewhere: 'not_selected' },
+      });
+      expect(await rollout()).to.deep.include({ revision: 1, position, applied: 2, total: 4 });
+      clockMs += 31_000;
+      expect(await states()).to.include({ 'edge-1': 'unreachable', elsewhere: 'not_selected' });
+    });
+
+    it('waits until nobody is behind', async () => {
+      await taken({ position: '0', revision: '' });
+      await known(1);
+      expect(await states('?wait=1')).to.deep.equal({ 'edge-1': 'behind' });
+      const waiting = states('?wait=20000');
+      await taken({ position });
+      expect(await waiting).to.deep.equal({ 'edge-1': 'applied' });
+    });
+
+    it('knows no API that is not there', async () => {
+      expect((await management.call('GET', '/api/apis/nothing/rollout')).json).to.include({ code: 'api_unknown' });
+    });
+  });
+
   const bad: readonly [name: string, body: unknown, node?: string][] = [
     ['is empty', {}],
     ['has a position that is none', gatewayReport({ position: 'x' })],

@@ -9,13 +9,10 @@ import { listNodes, type RegisteredNode } from '../../../projections/nodes.ts';
 import { readJsonObject } from '../bodies.ts';
 import type { Call } from '../call.ts';
 import { Rejection } from '../errors.ts';
-import { type LastSeen, lagOf } from '../nodes.ts';
+import { goneAfterMs, type LastSeen, lagOf } from '../nodes.ts';
 import { feedSchemas } from '../openapi-feed-schemas.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
-
-/** Three signs of life that did not come. */
-const goneAfterMs = 30_000;
 
 async function list({ caller }: Call, services: Services): Promise<Reply> {
   const { store, models, nodes } = services;
