@@ -98,7 +98,7 @@ export interface ReadModelStore extends DocumentReader {
   generation(projection: string, number: number): DocumentReader;
   /** Removes at most about `limit` documents of it, and the generation itself with the last; false while some are left. */
   dropGeneration(projection: string, number: number, limit: number): boolean;
-  /** Takes or renews the lease; undefined when somebody else has it. Expired ones are free. */
+  /** Takes or renews the lease; undefined when somebody else has it. Those that expired, or whose process died, are free. */
   lease(projection: string, owner: string, nowMs: number, lifeMs: number): Lease | undefined;
   /** Frees the lease if it is this owner's, so that the next one need not wait. */
   release(projection: string, owner: string): void;

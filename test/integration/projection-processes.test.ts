@@ -1,6 +1,7 @@
 /** Several processes on the same read models: one folds, the others stand by, and a late commit of one that slept is refused. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { expect } from 'chai';
@@ -13,13 +14,15 @@ import { apiActivated, apiCreated, appendEvents } from '../support/given.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const script = new URL('../support/projector-process.ts', import.meta.url).pathname;
-const leaseMs = 600;
+/** Longer than the test: a lease is free because its owner died, or because this is short. */
+const forEverMs = 600_000;
+const shortMs = 600;
 
 class Child implements AsyncDisposable {
   readonly process: ChildProcessByStdio<Writable, Readable, null>;
   #line = '';
 
-  constructor(log: string, readModels: string) {
+  constructor(log: string, readModels: string, leaseMs: number) {
     this.process = spawn(process.execPath, [script, log, readModels, String(leaseMs)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -75,11 +78,14 @@ const stopBetweenTransactions = (child: Child): Promise<unknown> =>
 describe('several processes on the same read models', function () {
   this.timeout(60_000);
   let store: EventStore;
-  const start = (): Child => new Child(folder.file('events.db'), path);
+  const start = (leaseMs: number): Child => new Child(folder.file('events.db'), path, leaseMs);
   const counted = (): unknown => {
     using models = openSqliteReadModels(path);
     return models.get('counts', 'api-orders')?.body;
   };
+
+  const owners = (): readonly string[] =>
+    readdirSync(folder.path).filter((name) => name.includes('-owner-') && !name.endsWith('-journal'));
 
   before(async () => {
     store = await openSqliteEventStore({ path: folder.file('events.db') });
@@ -91,9 +97,9 @@ describe('several processes on the same read models', function () {
   });
 
   it('one of them folds; when it is killed another one goes on, and no event counts twice', async () => {
-    await using first = start();
+    await using first = start(forEverMs);
     await eventually(() => first.state === 'live');
-    await using second = start();
+    await using second = start(forEverMs);
     await eventually(() => second.state === 'standby');
     await appendMany(store, 50);
     await eventually(() => first.position === 51 && second.position === 51);
@@ -102,12 +108,13 @@ describe('several processes on the same read models', function () {
     await appending;
     await eventually(() => second.state === 'live' && second.position === 251);
     expect(counted()).to.equal(251);
+    expect(owners(), 'what the dead one left is removed').to.have.length(1);
   });
 
   it('one that was stopped finds another one in its place, and its late commit is refused', async () => {
-    await using first = start();
+    await using first = start(shortMs);
     await eventually(() => first.state === 'live');
-    await using second = start();
+    await using second = start(shortMs);
     await eventually(() => second.state === 'standby');
     const appending = appendMany(store, 100);
     await stopBetweenTransactions(first);

@@ -108,10 +108,15 @@ export class Generations {
     );
   }
 
-  /** An owner that let its lease expire keeps its epoch when nobody came in between. */
-  lease(projection: string, owner: string, nowMs: number, lifeMs: number): Lease | undefined {
+  /** An owner that let its lease expire keeps its epoch when nobody came in between. The lease of the dead one is free. */
+  lease(
+    projection: string,
+    owner: string,
+    { nowMs, lifeMs, dead }: { readonly nowMs: number; readonly lifeMs: number; readonly dead: string | undefined },
+  ): Lease | undefined {
     const held = this.leaseOf(projection);
-    if (held && held.owner !== owner && held.expiresAtMs > nowMs) return undefined;
+    const isTaken = held && held.owner !== owner && held.owner !== dead && held.expiresAtMs > nowMs;
+    if (isTaken) return undefined;
     const epoch = held?.owner === owner ? held.epoch : (held?.epoch ?? 0) + 1;
     const lease = { owner, epoch, expiresAtMs: nowMs + lifeMs };
     this.#database

@@ -17,6 +17,7 @@ import { type Database, openDatabase, sqliteFault } from '../sqlite.ts';
 import { DocumentTables } from './document-tables.ts';
 import { FirstFill, fillTable, isTorn } from './first-fill.ts';
 import { Generations, generationTables } from './generations.ts';
+import { Owners } from './owners.ts';
 
 export type SetAside = { readonly path: string; readonly reason: string };
 
@@ -47,11 +48,11 @@ export function openSqliteReadModels(
 ): SqliteReadModels {
   const open = (): Database => openDatabase(path, { synchronous: 'normal', ...(warn && { warn }) });
   try {
-    return new SqliteReadModels(prepared(open));
+    return new SqliteReadModels(prepared(open), path);
   } catch (error) {
     if (!(error instanceof Unusable)) throw error;
     const aside = setAside(path);
-    const models = new SqliteReadModels(prepared(open));
+    const models = new SqliteReadModels(prepared(open), path);
     onSetAside?.({ path: aside, reason: error.message });
     return models;
   }
@@ -103,11 +104,13 @@ export class SqliteReadModels implements ReadModelStore, Disposable {
   readonly #database: Database;
   readonly #generations: Generations;
   readonly #tables = new Map<number, DocumentTables>();
+  readonly #owners: Owners;
   readonly #now: () => number;
   readonly #firstFill: FirstFill;
 
-  constructor(database: Database, now: () => number = Date.now) {
+  constructor(database: Database, path: string, now: () => number = Date.now) {
     this.#database = database;
+    this.#owners = new Owners(path);
     this.#generations = new Generations(database);
     this.#now = now;
     this.#firstFill = new FirstFill(database);
@@ -178,7 +181,12 @@ export class SqliteReadModels implements ReadModelStore, Disposable {
   }
 
   lease(projection: string, owner: string, nowMs: number, lifeMs: number): Lease | undefined {
-    return this.#transaction(() => this.#generations.lease(projection, owner, nowMs, lifeMs));
+    const held = this.#generations.leaseOf(projection)?.owner;
+    const dead = held !== undefined && held !== owner && this.#owners.isDead(held) ? held : undefined;
+    this.#owners.live(owner);
+    const lease = this.#transaction(() => this.#generations.lease(projection, owner, { nowMs, lifeMs, dead }));
+    if (lease && dead !== undefined) this.#owners.bury(dead);
+    return lease;
   }
 
   release(projection: string, owner: string): void {
@@ -209,6 +217,7 @@ export class SqliteReadModels implements ReadModelStore, Disposable {
   }
 
   close(): void {
+    this.#owners.close();
     this.#database.close();
   }
 
