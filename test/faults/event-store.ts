@@ -1,4 +1,4 @@
-/** The long run of the fault checker: `node test/faults/event-store.ts --engine sqlite --seconds 120 --processes 3 --seed 7`. */
+/** The long run of the fault checker: `node test/faults/event-store.ts --engine sqlite --engine postgres --seconds 120 --seed 7`. */
 import { parseArgs } from 'node:util';
 import { type EngineName, engineNames } from '../support/fault-engines.ts';
 import { reportOf } from '../support/fault-report.ts';
@@ -16,14 +16,19 @@ const { values } = parseArgs({
 
 const isEngine = (name: string): name is EngineName => engineNames.some((known) => known === name);
 
+function wholeNumber(name: 'seconds' | 'processes' | 'streams' | 'seed'): number {
+  const text = values[name];
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Error(`--${name} takes a whole number, not ${text}`);
+}
+
+const numbers = { seed: wholeNumber('seed'), seconds: wholeNumber('seconds') };
+const sizes = { processes: wholeNumber('processes'), streams: wholeNumber('streams') };
 for (const engine of values.engine) {
   if (!isEngine(engine)) throw new Error(`no engine ${engine}, there are ${engineNames.join(', ')}`);
-  const [seed, seconds, processes, streams] = [values.seed, values.seconds, values.processes, values.streams].map(
-    Number,
-  );
-  const options = { engine, seed: seed ?? 0, seconds: seconds ?? 0, processes: processes ?? 0, streams: streams ?? 0 };
-  console.log(`${engine}: seed ${seed}, ${processes} nodes for ${seconds} s`);
-  const result = await runFaults({ ...options, events: 0, kills: 0, say: (text) => console.log(text) });
+  const options = { engine, ...numbers, ...sizes, events: 0, kills: 0, say: console.log };
+  console.log(`${engine}: seed ${options.seed}, ${options.processes} nodes for ${options.seconds} s`);
+  const result = await runFaults(options);
   console.log(reportOf(options, result));
   if (result.violations.length > 0) process.exitCode = 1;
 }
