@@ -4,9 +4,9 @@ import type { Filter } from '../../domain/event-store.ts';
 import { usingLog } from '../support/event-store-current.ts';
 import { append, event, events, fill, ids, readWholeLog, write } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
-import type { OpenLog } from './event-store.ts';
+import type { OpenLog, Traits } from './event-store.ts';
 
-export function readContract(open: OpenLog): void {
+export function readContract(open: OpenLog, { isMovable = true }: Traits): void {
   describe('a read of one stream', () => {
     const log = usingLog(open, 'group');
     before(async () => {
@@ -132,6 +132,7 @@ export function readContract(open: OpenLog): void {
     }
   });
 
+  if (!isMovable) return;
   describe('the position of a time', () => {
     const log = usingLog(open);
     it('is the last one stored at or before it', async () => {

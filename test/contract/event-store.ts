@@ -35,6 +35,8 @@ export type Traits = {
   readonly idsOfWholeLog?: boolean;
   /** An append with more than this is refused. */
   readonly maxAppendBytes?: number;
+  /** False: the tests move neither the engine's clock nor what takes out events that retention let go. */
+  readonly isMovable?: boolean;
   /** False: one page may pass over any number of events that the filter leaves out. */
   readonly boundedScan?: boolean;
 };
@@ -45,9 +47,9 @@ export function eventStoreContract(name: string, open: OpenLog, traits: Traits):
   describe(`event store contract: ${name}`, () => {
     appendContract(open, traits);
     idempotenceContract(open, traits);
-    readContract(open);
+    readContract(open, traits);
     subscriptionContract(open, traits);
-    retentionContract(open);
+    retentionContract(open, traits);
     if (traits.isShared) sharingContract(open);
   });
 }
