@@ -11,6 +11,7 @@ import { historyProjection } from '../../projections/history.ts';
 import { nodesProjection } from '../../projections/nodes.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { startProjector } from '../../projections/projector.ts';
+import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import { tokensProjection } from '../../projections/tokens.ts';
 import { ensureBootstrapToken } from '../../src/compose/first-start.ts';
 import { createFeed } from '../../src/management/feed.ts';
@@ -48,6 +49,7 @@ export type TestManagement = AsyncDisposable & {
   readonly store: MemoryEventStore;
   readonly keyRing: KeyRing;
   readonly cells: SharedCells;
+  readonly models: ReadModelStore;
   readonly log: ReturnType<typeof keptLog>;
   /** With the admin token. An object goes as JSON of the streams type, text and bytes as they are. */
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -132,6 +134,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     store,
     keyRing,
     cells,
+    models,
     log,
     call: (method, path, body, headers) => send(`${url}${path}`, method, body, { ...bearer(token), ...headers }),
     [Symbol.asyncDispose]: async () => {

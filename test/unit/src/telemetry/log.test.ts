@@ -91,6 +91,7 @@ describe('redaction', () => {
     ['a scheme inside a text', { note: `sent Bearer ${secret}` }],
     ['an error message', { error: new Error(`refused: Basic ${secret}==`) }],
     ['a private key', { note: `-----BEGIN PRIVATE KEY-----\n${secret}\n-----END PRIVATE KEY-----` }],
+    ['a management token in a path', { path: `/api/tokens/svct_ci_${secret}${'x'.repeat(31)}` }],
     ['a map', { headers: new Map([['authorization', secret]]) }],
   ];
   for (const [name, fields] of places) {
