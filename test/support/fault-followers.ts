@@ -22,9 +22,12 @@ export type Follower = {
 
 type Following = { readonly store: EventStore; readonly recorder: Recorder; readonly random: Random };
 
+export const isAway = (error: unknown): boolean =>
+  error instanceof EventStoreError && error.code === 'StoreUnavailable';
+
 /** A store that is away for a moment is asked again; anything else ends the process. */
 async function rideOut(error: unknown, signal: AbortSignal): Promise<void> {
-  if (!(error instanceof EventStoreError) || error.code !== 'StoreUnavailable') throw error;
+  if (!isAway(error)) throw error;
   await pause(20, undefined, { signal }).catch(() => undefined);
 }
 
