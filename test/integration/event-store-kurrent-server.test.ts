@@ -1,4 +1,6 @@
 /** What the KurrentDB adapter leaves on the server, who the log is, what it says of its health, and the address that it is opened with. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { WrongExpectedVersion } from '../../domain/event-store.ts';
 import { connectionStringOf } from '../../src/stores/events/kurrent-connection.ts';
@@ -140,6 +142,22 @@ describe('a KurrentDB server under the event log', () => {
         expect(() => connectionStringOf(url, () => {})).not.to.throw(/pass-word/);
       });
     }
+
+    it('needs a package, and says which when it is not there', async () => {
+      const adapter = new URL('../../src/stores/events/kurrent-event-store.ts', import.meta.url).href;
+      const script = `
+        import { registerHooks } from 'node:module';
+        registerHooks({
+          resolve(name, context, next) {
+            if (name === '@kurrent/kurrentdb-client') throw new Error('no such package');
+            return next(name, context);
+          },
+        });
+        const { openKurrentLog } = await import(${JSON.stringify(adapter)});
+        await openKurrentLog('kurrentdb://127.0.0.1:1', {}).catch(({ code, message }) => console.log(code, message));`;
+      const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+      expect(stdout).to.match(/^Unsupported .*npm install @kurrent\/kurrentdb-client@1\.3/);
+    });
 
     it('that the client cannot use is refused without a word of it', async () => {
       const failure = await failureOf(openKurrentLog('kurrentdb://user:pass-word@host:port?tls=maybe', {}));

@@ -23,6 +23,7 @@ export class KurrentBell {
   readonly #options: BellOptions;
   readonly #doorbell = new Doorbell();
   #listeners = 0;
+  #isClosed = false;
   #running: AbortController | undefined;
   #push: Push | undefined;
 
@@ -33,7 +34,7 @@ export class KurrentBell {
   /** From the first listener to the last the server is listened to. */
   enter(): void {
     this.#listeners += 1;
-    if (this.#running) return;
+    if (this.#running || this.#isClosed) return;
     this.#running = new AbortController();
     void this.#run(this.#running.signal);
   }
@@ -45,7 +46,10 @@ export class KurrentBell {
     this.#running = undefined;
   }
 
-  ring(): void {
+  /** For good, and wakes everybody. A listener that never comes back for its next batch holds nothing open. */
+  close(): void {
+    this.#isClosed = true;
+    this.#running?.abort();
     this.#doorbell.ring();
   }
 

@@ -119,7 +119,7 @@ class KurrentEventStore implements EventStore {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#bell.ring();
+    this.#bell.close();
     await Promise.allSettled(this.#pending);
     await this.#client.close();
   }

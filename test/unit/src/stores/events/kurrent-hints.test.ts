@@ -83,6 +83,28 @@ describe('the bell of KurrentDB subscriptions', () => {
   });
 });
 
+describe('a closed bell', () => {
+  it('listens to nobody, wakes who waits, and stays closed', async () => {
+    let pushes = 0;
+    const follow = () => {
+      pushes += 1;
+      return () => {
+        pushes -= 1;
+      };
+    };
+    const bell = new KurrentBell({ client: { follow }, head: async () => '', lookEveryMs: 5 });
+    bell.enter();
+    await eventually(() => pushes === 1);
+    const rung = bell.wait(new AbortController().signal);
+    bell.close();
+    await rung;
+    await eventually(() => pushes === 0);
+    bell.leave();
+    bell.enter();
+    expect(pushes).to.equal(0);
+  });
+});
+
 describe('a filtered page of KurrentDB', () => {
   const raw = (number: number): RawEvent => ({
     id: String(number),
