@@ -38,7 +38,11 @@ const commands: readonly Row[] = [
     summary: 'until every gateway runs a revision',
     load: async () => (await import('./cli/wait.ts')).wait,
   },
-  { name: 'token', summary: 'where the admin token is', load: async () => (await import('./cli/token.ts')).token },
+  {
+    name: 'token',
+    summary: 'the admin token; issue, list, rotate and revoke others',
+    load: async () => (await import('./cli/token.ts')).token,
+  },
   {
     name: 'config',
     summary: 'settings and where they came from; the configuration of all gateways at a time',
