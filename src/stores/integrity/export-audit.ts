@@ -34,7 +34,7 @@ export type ExportedEvent = {
 export type ExportedSkip = { readonly kind: 'skip'; readonly from: Position; readonly to: Position };
 
 /** What the last line signs; `sha256` is over every byte before that line. */
-export type ExportStatement = {
+type ExportStatement = {
   readonly logId: string;
   readonly era: number;
   readonly from: Position;
