@@ -30,12 +30,17 @@ export class FirstFill {
     this.#switchOn();
   }
 
-  /** Everything is on the disk from here on. */
+  /**
+   * Everything is on the disk from here on. A checkpoint that had something to copy has synchronised the whole file; one
+   * that a reader of another process holds up is tried again the next time.
+   */
   end(): void {
     if (!this.#isOn) return;
-    this.#isOn = false;
-    this.#database.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_checkpoint(PASSIVE)');
+    this.#database.exec('PRAGMA synchronous = NORMAL; UPDATE first_fill SET machine_run = machine_run');
+    const { log, checkpointed } = this.#database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() ?? {};
+    if (log !== checkpointed) return;
     this.#database.exec('DELETE FROM first_fill');
+    this.#isOn = false;
   }
 
   #switchOn(): void {

@@ -97,6 +97,39 @@ describe('read models on SQLite', () => {
     });
   });
 
+  describe('a file that is filled for the first time', () => {
+    const mark = (): unknown => {
+      using database = openDatabase(path);
+      return database.prepare('SELECT machine_run FROM first_fill').get()?.['machine_run'];
+    };
+    const fill = (isWhole: boolean): void => {
+      using models = openSqliteReadModels(path);
+      const from = models.checkpoint('p');
+      const to = { logId: 'log', era: 0, version: 1, position: `${Number(from?.position ?? 0) + 1}` };
+      models.commit('p', from, to, () => undefined, { isWhole });
+    };
+
+    it('does not wait for the disk until it is whole', () => {
+      fill(false);
+      expect(mark()).to.be.a('string');
+      fill(true);
+      expect(mark()).to.equal(undefined);
+    });
+
+    it('is gone on with after a crash of the process, and set aside after one of the machine', () => {
+      fill(false);
+      const seen: SetAside[] = [];
+      openSqliteReadModels(path, { onSetAside: (aside) => seen.push(aside) }).close();
+      expect(seen).to.deep.equal([]);
+      using database = openDatabase(path);
+      database.exec("UPDATE first_fill SET machine_run = 'before'");
+      database.close();
+      using models = openSqliteReadModels(path, { onSetAside: (aside) => seen.push(aside) });
+      expect(models.checkpoint('p')).to.equal(undefined);
+      expect(seen[0]?.reason).to.match(/machine went down/);
+    });
+  });
+
   describe('a file that cannot be used', () => {
     const spoil: Readonly<Record<string, () => void>> = {
       'is no database': () =>
