@@ -81,14 +81,6 @@ export function startProjector(options: ProjectorOptions): Projector {
     await holds(() => keeper.hasCaughtUp, changed, stopping);
     if (!keeper.hasCaughtUp) throw new Error(`the projector stopped before ${name} had caught up`);
   };
-  const within = async (isTrue: () => boolean, timeoutMs: number): Promise<boolean> => {
-    if (isTrue()) return true;
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), timeoutMs);
-    await holds(isTrue, changed, AbortSignal.any([stopping, deadline.signal]));
-    clearTimeout(timer);
-    return isTrue();
-  };
   const headNow = (): Promise<Position | undefined> => store.head().catch(() => undefined);
   const ready = Promise.all([...keepers.keys()].map(caughtUp)).then(() => undefined);
   // Nobody has to wait for it.
@@ -99,11 +91,11 @@ export function startProjector(options: ProjectorOptions): Projector {
     changed,
     async waitFor(names, position, timeoutMs) {
       const waited = names.map(named);
-      return within(() => waited.every((keeper) => keeper.position >= position), timeoutMs);
+      return holdsWithin(timeoutMs, () => waited.every((keeper) => keeper.position >= position), changed, stopping);
     },
     async readable(names, timeoutMs) {
       const waited = names.map(named);
-      return within(() => waited.every((keeper) => keeper.isReadable), timeoutMs);
+      return holdsWithin(timeoutMs, () => waited.every((keeper) => keeper.isReadable), changed, stopping);
     },
     async status() {
       const head = await headNow();
@@ -118,6 +110,21 @@ export function startProjector(options: ProjectorOptions): Projector {
       await shared.lanes.ended();
     },
   };
+}
+
+/** Whether the condition holds before the time is over. */
+async function holdsWithin(
+  timeoutMs: number,
+  isTrue: () => boolean,
+  changed: Projector['changed'],
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (isTrue()) return true;
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), timeoutMs);
+  await holds(isTrue, changed, AbortSignal.any([signal, deadline.signal]));
+  clearTimeout(timer);
+  return isTrue();
 }
 
 /** Resolves when the condition holds after a change, or when the signal aborts. */

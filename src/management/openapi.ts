@@ -43,7 +43,10 @@ function operationOf(route: Route, options: DocumentOptions): JsonObject {
     tags: [route.tag],
     ...(route.scope === undefined
       ? { security: [] }
-      : { description: route.scope === 'self' ? 'Every token may.' : `Needs the scope \`${route.scope}\`.`, security: [{ token: [] }] }),
+      : {
+          description: route.scope === 'self' ? 'Every token may.' : `Needs the scope \`${route.scope}\`.`,
+          security: [{ token: [] }],
+        }),
     parameters: [...pathParameters, ...route.parameters.map(shownParameter)],
     ...(route.body ? { requestBody: requestBodyOf(route, route.body, options) } : {}),
     responses: responsesOf(route),
