@@ -8,7 +8,7 @@ import type { OpenedLog } from '../../src/stores/opened-log.ts';
 import { newSigner } from './audit-log.ts';
 import { arrivalMs, type Follower, startConsumer, startProjections, startReader } from './fault-followers.ts';
 import { type HistoryLine, parseLines } from './fault-history.ts';
-import { createRandom, type Random, seedOf } from './fault-random.ts';
+import { createRandom, type Random } from './fault-random.ts';
 import type { AskedAppend, Recorder } from './fault-recorder.ts';
 import { runWorkload } from './fault-workload.ts';
 
@@ -58,7 +58,7 @@ export function startNode(
   { recorder, clock, onAnswer }: { recorder: Recorder; clock: Clock; onAnswer: (events: number) => void },
 ): RunningNode {
   const { node, life, seed, folder, streams, lanes, timeoutMs, jumpsClock } = config;
-  const randomFor = (purpose: string): Random => createRandom(seedOf(seed, node, life, purpose));
+  const randomFor = (purpose: string): Random => createRandom(seed, node, life, purpose);
   const ending = new AbortController();
   const past = pastOf(config);
   const jumps = randomFor('clock');

@@ -1,4 +1,5 @@
 /** Random decisions of the fault checker, the same again for the same seed. */
+import { createHash } from 'node:crypto';
 
 export type Random = {
   /** 0 ≤ x < 1. */
@@ -13,21 +14,20 @@ export type Random = {
   uuid(): string;
 };
 
-/** A number that follows from all of the parts, for seeds below seeds. */
-export function seedOf(...parts: readonly (string | number)[]): number {
-  let hash = 0x811c9dc5;
-  for (const character of parts.join('/')) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193);
-  return hash >>> 0;
-}
-
-/** Mulberry32: small, even enough for choices, and never for secrets. */
-export function createRandom(seed: number): Random {
-  let state = seed >>> 0;
+/**
+ * sfc32, with all of its 128 bits from the parts: so many sequences stand beside each other in one run that with fewer bits
+ * two of them would meet and give out the same ids. Never for secrets.
+ */
+export function createRandom(...parts: readonly (string | number)[]): Random {
+  const seed = createHash('sha256').update(JSON.stringify(parts)).digest();
+  let [a, b, c, counter] = [0, 4, 8, 12].map((offset) => seed.readUInt32LE(offset)) as [number, number, number, number];
   const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    const sum = (a + b + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (((c << 21) | (c >>> 11)) + sum) | 0;
+    return (sum >>> 0) / 2 ** 32;
   };
   const below = (end: number): number => Math.floor(next() * end);
   const pick = <T>(list: readonly T[]): T => {

@@ -1,7 +1,8 @@
 /** A backup opened in the place of its log: what is in it, and how it goes on in the next era. */
+import { basename } from 'node:path';
 import { emptyHistory, historyOf, joined, type Restore } from './fault-history.ts';
 import { openForFaults } from './fault-open.ts';
-import { createRandom, seedOf } from './fault-random.ts';
+import { createRandom } from './fault-random.ts';
 import { readFinalLog } from './fault-reading.ts';
 import { memoryRecorder } from './fault-recorder.ts';
 import { runWorkload } from './fault-workload.ts';
@@ -24,7 +25,7 @@ export async function restoreAndUse({ path, startUs }: Backup, seed: number): Pr
     const recorder = memoryRecorder();
     let left = newEvents;
     await runWorkload({
-      ...{ store, recorder, random: createRandom(seedOf(seed, path, lane)), timeoutMs: 5_000, past: [] },
+      ...{ store, recorder, random: createRandom(seed, basename(path), lane), timeoutMs: 5_000, past: [] },
       ...{ strict: ['api-0', 'api-1'], loose: ['gwnode-0'], created: 'uniq-route.' },
       ...{ signal: ending.signal, jumpClock: () => undefined },
       onAnswer: (events) => {

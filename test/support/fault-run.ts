@@ -5,7 +5,7 @@ import { joined, type Violation } from './fault-history.ts';
 import { judge } from './fault-judge.ts';
 import type { Clock } from './fault-node.ts';
 import { openForFaults } from './fault-open.ts';
-import { createRandom, seedOf } from './fault-random.ts';
+import { createRandom } from './fault-random.ts';
 import { readFinalLog, readHistory } from './fault-reading.ts';
 import { type Backup, restoreAndUse } from './fault-restore.ts';
 import { type Counts, type Life, Torment } from './fault-torment.ts';
@@ -63,7 +63,7 @@ export async function runFaults(options: RunOptions): Promise<RunResult> {
     workers.push(...Array.from({ length: processes }, (_, node) => start({ node, life: 0, before: 0 })));
     const torment = new Torment({
       ...{ engine, log, workers, start, backups, folder: folder.path },
-      random: createRandom(seedOf(seed, 'faults')),
+      random: createRandom(seed, 'faults'),
     });
     const endMs = performance.now() + seconds * 1_000;
     const isOver = (): boolean =>
