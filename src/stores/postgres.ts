@@ -121,7 +121,11 @@ export class PostgresDatabase {
     this.schema = `"${address.schema}"`;
     // Without a listener the loss of a connection that nobody uses at the moment would end the process.
     driver.pool.on('error', () => undefined);
-    driver.pool.on('connect', (client) => client.on('error', () => undefined));
+    driver.pool.on('connect', (client) => {
+      client.on('error', () => undefined);
+      // The server thinks that a page is expensive enough to be compiled, which takes a hundred times as long as to read it.
+      client.query('SET jit = off').catch(() => undefined);
+    });
   }
 
   /** One statement that reads, or whose loss would do no harm. */
