@@ -73,7 +73,7 @@ export async function startManagementRole(
   });
   stack.defer(() => closing.abort());
   const server = createManagement({
-    ...{ cells, models, projector, orgId, log, now },
+    ...{ cells, roles: management.roles, models, projector, orgId, log, now },
     store: store.can.commandRecord ? store : withCommandRecords(store, models, projector),
     seal: (clear, place, kid) => keyRing.seal(clear, place, kid),
     secrets: keyRing,

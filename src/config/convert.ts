@@ -62,7 +62,16 @@ const management = (read: Reader): Settings['management'] => ({
   bodyLimitBytes: read.bytes('body_limit'),
   pageSize: read.count('page_size'),
   rateLimit: { rate: read.count('rate_limit.rate'), burst: read.count('rate_limit.burst') },
+  roles: roles(read.at('roles')),
 });
+
+const roles = (value: unknown): Settings['management']['roles'] =>
+  Object.fromEntries(
+    Object.entries(isTree(value) ? value : {}).map(([name, scopes]) => [
+      name,
+      Array.isArray(scopes) ? scopes.map(String) : [],
+    ]),
+  );
 
 const gateway = (read: Reader): Settings['gateway'] => ({
   listen: read.listen('listen'),

@@ -62,7 +62,7 @@ function pathOf(variable: string, keys: readonly ConfigKey[], known: Tree): read
 
 const squeezed = (name: string): string => name.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
 
-/** A key below a name that the user chose: `PMP_SINKS_<NAME>_…`. */
+/** A key below a name that the user chose: `PMP_SINKS_<NAME>_…`, or the name itself: `MGMT_ROLES_<NAME>`. */
 function namedPath(rest: string, keys: readonly ConfigKey[], known: Tree): readonly string[] | undefined {
   for (const key of keys.filter(({ path }) => path.includes('*'))) {
     const [before = '', after = ''] = key.variable.slice(4).split('<NAME>');
@@ -82,11 +82,11 @@ function namedPath(rest: string, keys: readonly ConfigKey[], known: Tree): reado
 function namesIn(text: string, names: readonly string[]): readonly (readonly [string, string])[] {
   const known = names.flatMap((name) => {
     const written = name.replaceAll(/[^A-Za-z0-9]/g, '_').toUpperCase();
-    const match = [written, squeezed(name)].find((form) => text.startsWith(`${form}_`));
+    const match = [written, squeezed(name)].find((form) => `${text}_`.startsWith(`${form}_`));
     return match === undefined ? [] : [[name, text.slice(match.length + 1)] as const];
   });
-  const end = text.indexOf('_');
-  return end < 1 ? known : [...known, [text.slice(0, end).toLowerCase(), text.slice(end + 1)] as const];
+  const [word = ''] = text.split('_');
+  return word === '' ? known : [...known, [word.toLowerCase(), text.slice(word.length + 1)] as const];
 }
 
 /** What follows the key itself: nothing, or the name of one option of a free object. */

@@ -153,6 +153,17 @@ const management = group('The management API.', {
     rate: count(1000, 1, 1_000_000, 'Requests a second.'),
     burst: count(2000, 1, 10_000_000, 'Requests at once.'),
   }),
+  roles: {
+    type: 'object',
+    description: 'Roles beside those that are built in, by name.',
+    propertyNames: { type: 'string', pattern: '^[a-z][a-z0-9_-]{0,40}$' },
+    additionalProperties: {
+      type: 'array',
+      items: { type: 'string', minLength: 1 },
+      description: 'Scopes of the role. What tokens of the role may do follows at the next start.',
+    },
+    default: {},
+  },
 });
 
 const gateway = group('The data plane.', {

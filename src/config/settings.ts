@@ -42,6 +42,8 @@ export type Settings = {
     readonly bodyLimitBytes: number;
     readonly pageSize: number;
     readonly rateLimit: { readonly rate: number; readonly burst: number };
+    /** Scopes by the name of the role. */
+    readonly roles: Readonly<Record<string, readonly string[]>>;
   };
   readonly gateway: {
     readonly listen: ListenAddress;

@@ -1,7 +1,8 @@
 /** Roles: named sets of scopes, and what the rights of a token come to (management design 11.2). */
+import { nearestName } from '../../domain/errors.ts';
 import type { Grant, TokenRights } from '../../domain/token.ts';
 import type { Caller } from './authenticate.ts';
-import { fullScopes, type Scope, scopeNames } from './scopes.ts';
+import { fullScopes, isScope, type Scope, scopeNames } from './scopes.ts';
 
 export type Roles = Readonly<Record<string, readonly Scope[]>>;
 
@@ -16,10 +17,21 @@ const builtIn: Roles = {
   gateway: ['feed:read', 'gateways:report'],
 };
 
-export const builtInRoleNames = Object.keys(builtIn);
-
-/** The roles of the installation. What is built in keeps its meaning everywhere. */
-export const rolesWith = (further: Roles = {}): Roles => ({ ...further, ...builtIn });
+/**
+ * The roles of the installation. Throws for a scope that is unknown, and for the name of a role that is built in, which means
+ * the same everywhere.
+ */
+export function rolesWith(further: Readonly<Record<string, readonly string[]>> = {}): Roles {
+  const added = Object.entries(further).map(([name, scopes]) => {
+    if (Object.hasOwn(builtIn, name)) throw new Error(`management.roles.${name} is built in; take another name`);
+    const unknown = scopes.find((scope) => !isScope(scope));
+    if (unknown === undefined) return [name, scopes.filter(isScope)] as const;
+    const nearest = nearestName(unknown, scopeNames);
+    const hint = nearest ? `did you mean ${nearest}?` : `there are ${scopeNames.join(', ')}`;
+    throw new Error(`management.roles.${name}: scope "${unknown}" is unknown, ${hint}`);
+  });
+  return { ...Object.fromEntries(added), ...builtIn };
+}
 
 /** A role that is not there gives nothing. */
 export function grantOf(roles: Roles, { scopes, roles: names, apis }: TokenRights): Grant {

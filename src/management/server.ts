@@ -20,7 +20,7 @@ import type { Nodes } from './nodes.ts';
 import { createDocument } from './openapi.ts';
 import { createPersonalData, type NamedKeys } from './personal-data.ts';
 import { createRestoreCommand } from './restore-commands.ts';
-import { type Roles, rolesWith } from './roles.ts';
+import { rolesWith } from './roles.ts';
 import type { ExportAudit, Route, Services } from './route.ts';
 import { createJudgeReport } from './routes/gateways.ts';
 import { routes } from './routes.ts';
@@ -52,7 +52,7 @@ export type ManagementOptions = {
   /** What management nodes share that is no history. */
   readonly cells: SharedCells;
   /** Roles beside those that are built in. */
-  readonly roles?: Roles;
+  readonly roles?: Readonly<Record<string, readonly string[]>>;
   /** The first admin token; it may do everything in the organisation. */
   readonly bootstrapToken: string;
   readonly orgId: OrgId;

@@ -24,7 +24,7 @@ describe('what tokens may do', () => {
     management = await startWithTwoApis({
       isInstalled: true,
       credentials: [elsewhere],
-      roles: { releaser: ['apis:write', 'config:restore'], admin: ['apis:read'] },
+      roles: { releaser: ['apis:write', 'config:restore'] },
       settings: { metricsArePublic: false },
     });
     given = (await issue(management, { name: 'given', scopes: ['apis:read'] })).id;
@@ -232,38 +232,38 @@ describe('what tokens may do', () => {
   it('answers any body with a status below 500 and a code', () => {
     const mostly = <T>(fit: fc.Arbitrary<T>) =>
       fc.oneof({ arbitrary: fit, weight: 6 }, { arbitrary: fc.jsonValue({ maxDepth: 2 }), weight: 1 });
-    const body = fc.record(
-      {
-        name: mostly(fc.string({ minLength: 1 })),
-        scopes: mostly(fc.subarray([...scopeNames])),
-        roles: mostly(fc.subarray(['viewer', 'admin', '__proto__'])),
-        apis: mostly(fc.array(fc.string({ minLength: 1 }), { minLength: 1 })),
-        expiresAt: mostly(fc.oneof(fc.date().map(String), fc.constant('2030-01-01T00:00:00Z'))),
-        overlap: mostly(fc.constantFrom('1h', 'PT1H', '-1h')),
-      },
-      { requiredKeys: [] },
-    );
-    const target = fc.constantFrom(
-      ['POST', '/api/tokens?dryRun=1'],
-      ['PUT', `/api/tokens/${given}?dryRun=1`],
-      ['POST', `/api/tokens/${given}/rotate?dryRun=1`],
+    const record = (model: Readonly<Record<string, fc.Arbitrary<unknown>>>) => fc.record(model, { requiredKeys: [] });
+    const terms = {
+      name: mostly(fc.stringMatching(/^[a-z ]{1,9}$/)),
+      scopes: mostly(fc.subarray([...scopeNames])),
+      roles: mostly(fc.subarray(['viewer', 'admin'])),
+      apis: mostly(fc.array(fc.stringMatching(/^[a-z]{9}$/), { minLength: 1, maxLength: 1 })),
+      expiresAt: mostly(fc.constantFrom('2030-01-01T00:00:00Z', null)),
+    };
+    const body = (fit: fc.Arbitrary<object>) =>
+      fc.oneof(
+        { arbitrary: fit.map((value) => JSON.stringify(value)), weight: 6 },
+        { arbitrary: fc.json({ maxDepth: 2 }), weight: 1 },
+        { arbitrary: fc.string(), weight: 1 },
+      );
+    const request = fc.oneof(
+      fc.tuple(fc.constant('POST'), fc.constant('/api/tokens'), body(record(terms))),
+      fc.tuple(fc.constant('PUT'), fc.constant(`/api/tokens/${given}`), body(record(terms))),
+      fc.tuple(
+        fc.constant('POST'),
+        fc.constant(`/api/tokens/${given}/rotate`),
+        body(record({ overlap: mostly(fc.constantFrom('1h', 'PT1H', '-1h')) })),
+      ),
     );
     const statuses = new Set<number>();
     return fc
       .assert(
-        fc.asyncProperty(
-          target,
-          fc.oneof(
-            body.map((value) => JSON.stringify(value)),
-            fc.string(),
-          ),
-          async (at, text) => {
-            const answer = await management.call(at[0] ?? '', at[1] ?? '', text, json);
-            statuses.add(answer.status);
-            expect(answer.status, answer.text).to.be.lessThan(500);
-            if (answer.status >= 400) expect(answer.headers.get('x-svc-error-code')).to.be.a('string');
-          },
-        ),
+        fc.asyncProperty(request, async ([method, path, text]) => {
+          const answer = await management.call(method, `${path}?dryRun=1`, text, json);
+          statuses.add(answer.status);
+          expect(answer.status, answer.text).to.be.lessThan(500);
+          if (answer.status >= 400) expect(answer.headers.get('x-svc-error-code')).to.be.a('string');
+        }),
         { numRuns: 150 },
       )
       .then(() => expect([...statuses]).to.include.members([200, 400]));

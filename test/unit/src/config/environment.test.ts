@@ -14,7 +14,7 @@ describe('environment names', () => {
     for (const { path, variable } of fixed) expect(paths({ [variable]: 'v' })).to.deep.equal([`${path}=v`]);
   });
 
-  it('reach every key of a sink by the documented name', () => {
+  it('reach every key with a name of the user by the documented name', () => {
     const named = configKeys().filter(({ path, isFree }) => path.includes('*') && !isFree);
     for (const { path, variable } of named) {
       expect(paths({ [variable.replace('<NAME>', 'PG')]: 'v' })).to.deep.equal([`${path.replace('*', 'pg')}=v`]);
@@ -34,6 +34,8 @@ describe('environment names', () => {
     ],
     ['SVC_PMP_SINKS_PG_META_MAXBYTES', {}, 'pump.sinks.pg.meta.max_bytes'],
     ['SVC_PMP_SINKS_MY_SINK_TYPE', { pump: { sinks: { 'my-sink': {} } } }, 'pump.sinks.my-sink.type'],
+    ['SVC_MGMT_ROLES_CI', {}, 'management.roles.ci'],
+    ['SVC_MGMT_ROLES_MY_ROLE', { management: { roles: { 'my-role': [] } } }, 'management.roles.my-role'],
     ['SVC_PMP_SINKS_MYSINK_TYPE', { pump: { sinks: { my_sink: {} } } }, 'pump.sinks.my_sink.type'],
   ];
   for (const [variable, known, path] of cases) {

@@ -43,6 +43,7 @@ describe('loadSettings', () => {
       bodyLimitBytes: 4_194_304,
       pageSize: 10,
       rateLimit: { rate: 1000, burst: 2000 },
+      roles: {},
     });
     expect(settings.gateway).to.deep.include({
       listen: { host: '0.0.0.0', port: 8080 },
