@@ -125,6 +125,7 @@ export class KurrentAppends {
       const isFresh = head !== undefined && (typeof expected !== 'bigint' || expected === head);
       if (prepared.written.includes(stream) && !isFresh) await this.#tails.look(stream);
     }
+    await this.#recall(prepared);
     for (;;) {
       const repeat = this.#repeatOf(prepared);
       if (repeat) return repeat;
@@ -154,12 +155,24 @@ export class KurrentAppends {
   async #judge(prepared: Prepared, conflict: KurrentConflict): Promise<void> {
     for (const stream of prepared.written) await this.#tails.look(stream);
     for (const [stream, head] of conflict.found) this.#tails.standsAt(stream, head);
+    await this.#recall(prepared);
     if (this.#repeatOf(prepared)) return;
     const failure = conflictOf(prepared.outgoing, conflict);
     if (failure) throw failure;
   }
 
-  /** P5, as far as the ends of the streams tell. */
+  /** A stream that has gone by: a repeat of long ago stands right behind the revision that it expected, and nowhere else. */
+  async #recall({ writes }: Prepared): Promise<void> {
+    for (const { stream, expected, events } of writes) {
+      const tail = this.#tails.known(stream);
+      if (tail?.head === undefined || expected === 'any' || expected === 'streamExists') continue;
+      const first = expected === 'noStream' ? 0n : expected + 1n;
+      const isKnown = events.every(({ id }) => tail.parts.has(id));
+      if (!isKnown && first <= tail.head) await this.#tails.lookAt(stream, first, events.length);
+    }
+  }
+
+  /** P5, as far as is known of the streams. */
   #repeatOf({ writes, append }: Prepared): Appended | undefined {
     const count = writes.reduce((sum, { events }) => sum + events.length, 0);
     const found: (readonly [string, KnownPart])[] = [];

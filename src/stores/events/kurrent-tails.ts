@@ -15,7 +15,10 @@ export type KnownPart = {
 /** `head` is undefined for a stream without events. It may be behind the server, never ahead of it. */
 export type Tail = { readonly head: bigint | undefined; readonly parts: ReadonlyMap<string, KnownPart> };
 
-/** A repeat is recognised among so many events before the first append of this process, and all those after it. */
+/**
+ * A repeat with the expectation `any` is recognised among so many events before the first append of this process, and all
+ * those after it; one that names a revision always.
+ */
 const firstLookEvents = 100;
 const firstLookBytes = 4 * 1024 * 1024;
 const pageEvents = 500;
@@ -50,6 +53,20 @@ export class KurrentTails {
     }
   }
 
+  /** Some events in the middle of a stream. */
+  async lookAt(stream: string, first: bigint, count: number): Promise<void> {
+    const end = first + BigInt(count);
+    for (let from = first; from < end; ) {
+      const limits = { limit: Math.min(pageEvents, Number(end - from)), maxBytes: pageBytes };
+      const { events } = await this.#client.readStream(stream, from, limits);
+      const last = events.at(-1);
+      if (!last) return;
+      const { head, parts } = this.#tails.get(stream) ?? nothing;
+      this.#keep(stream, { head, parts: new Map([...parts, ...events.map(knownPart)]) });
+      from = last.revision + 1n;
+    }
+  }
+
   /** Where the server says that the stream stands: retention may have left nothing to read. */
   standsAt(stream: string, head: bigint | undefined): void {
     const tail = this.#tails.get(stream) ?? nothing;
@@ -71,8 +88,7 @@ export class KurrentTails {
   }
 
   #add(stream: string, events: readonly RawEvent[], head: bigint): void {
-    const parts = events.map((event): readonly [string, KnownPart] => [event.id, partOf(event)]);
-    this.wrote(stream, head, parts);
+    this.wrote(stream, head, events.map(knownPart));
   }
 
   /** The streams and events of longest ago are forgotten first. */
@@ -84,7 +100,7 @@ export class KurrentTails {
   }
 }
 
-function partOf(event: RawEvent): KnownPart {
+function knownPart(event: RawEvent): readonly [string, KnownPart] {
   const { append, place } = markOf(event);
-  return { type: event.type, revision: event.revision, position: event.position, append, place };
+  return [event.id, { type: event.type, revision: event.revision, position: event.position, append, place }];
 }
