@@ -42,10 +42,8 @@ export function sharingContract(open: OpenLog): void {
       const several = store.can.multiStream ? [write('b-1', 'noStream', ...events(2))] : [];
       const writes = [write('a-1', 0n, ...events(3)), ...several];
       const first = await append(store, writes);
-      // More than an adapter would look at by itself, on each stream.
-      for (const stream of ['a-1', 'b-1']) {
-        for (let made = 0; made < 4; made++) await append(store, [write(stream, 'any', ...events(50))]);
-      }
+      // More than an adapter would look at by itself, on one of the streams.
+      for (let made = 0; made < 4; made++) await append(store, [write('a-1', 'any', ...events(50))]);
       const other = await openAgain();
       expect(await append(other, writes)).to.deep.equal({ ...first, duplicate: true });
       expect(await failureOf(append(other, [write('a-1', 0n, event())]))).to.include({ code: 'WrongExpectedVersion' });
