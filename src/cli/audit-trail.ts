@@ -55,7 +55,7 @@ export async function verifyTrail(terminal: Terminal, given: string, flags: Veri
   const keyId = flags.publicKey === undefined ? flags.keyId : readKeyId(terminal, flags.publicKey);
   const result = await verifyExport(linesOf(path), {
     ...(keyId === undefined ? {} : { keyId }),
-    ...(flags.anchors === undefined ? {} : { copies: readCopies(resolve(terminal.workingDirectory, flags.anchors)) }),
+    ...(flags.anchors === undefined ? {} : { copies: readCopies(terminal, flags.anchors) }),
   });
   const { problem, from, to, ...counts } = result;
   if (flags.json || flags.yaml) {
@@ -98,8 +98,12 @@ function readKeyId(terminal: Terminal, file: string): string {
   }
 }
 
-function readCopies(folder: string): readonly AnchorEvent[] {
-  return readdirSync(folder)
+/** No copy at all is the wrong folder, or somebody took them away: it must not pass for proof. */
+function readCopies(terminal: Terminal, folder: string): readonly AnchorEvent[] {
+  const path = resolve(terminal.workingDirectory, folder);
+  const copies = readdirSync(path)
     .filter((name) => /^anchor-\d+\.json$/.test(name))
-    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as AnchorEvent);
+    .map((name) => JSON.parse(readFileSync(join(path, name), 'utf8')) as AnchorEvent);
+  if (copies.length === 0) throw new UsageError(`--anchors: ${folder} holds no copy of an anchor (anchor-….json)`);
+  return copies;
 }

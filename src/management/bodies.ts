@@ -1,7 +1,7 @@
 /** Bodies of requests: accepted types, raw bytes within a limit, then JSON or a file. */
 import type { IncomingMessage } from 'node:http';
 import getRawBody from 'raw-body';
-import { bodyMalformed, bodyUnreadable } from '../../domain/errors.ts';
+import { bodyMalformed, bodyUnreadable, nearestName } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { isObject } from '../../domain/json.ts';
 import { Rejection } from './errors.ts';
@@ -48,6 +48,16 @@ export function readJsonObject(bytes: Uint8Array): JsonObject {
   const value = parseJson(utf8(bytes));
   if (!isObject(value)) throw bodyMalformed('the JSON must be an object');
   return value;
+}
+
+/** The same where a name that nobody knows must not pass: what a misspelt option was to prevent would happen. */
+export function readOptions(bytes: Uint8Array, names: readonly string[]): JsonObject {
+  const options = readJsonObject(bytes);
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown === undefined) return options;
+  const nearest = nearestName(unknown, names);
+  const hint = nearest === undefined ? `known are ${names.join(', ')}` : `did you mean "${nearest}"?`;
+  throw bodyMalformed(`there is no member ${JSON.stringify(unknown)}, ${hint}`);
 }
 
 export type Upload = { readonly bytes: Uint8Array; readonly fields: Readonly<Record<string, string>> };

@@ -35,9 +35,13 @@ function refuseUnsafe(root: Json): void {
     level = level.flatMap(([pointer, value]) => {
       if (typeof value === 'number' && !Number.isFinite(value))
         throw bodyMalformed(`number out of range at ${pointer}`);
+      if (typeof value === 'string' && !value.isWellFormed()) {
+        throw bodyMalformed(`half of a surrogate pair in the text at ${pointer || '/'}`);
+      }
       if (typeof value !== 'object' || value === null) return [];
       return Object.entries(value).map(([name, member]) => {
         if (forbiddenNames.has(name)) throw bodyMalformed(`the name "${name}" is not allowed at ${pointer || '/'}`);
+        if (!name.isWellFormed()) throw bodyMalformed(`half of a surrogate pair in a name at ${pointer || '/'}`);
         return [`${pointer}/${pointerStep(name)}`, member] as const;
       });
     });

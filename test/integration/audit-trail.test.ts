@@ -73,6 +73,11 @@ describe('audit trail', () => {
     expect(other.err).to.contain('[anchor_signature]');
     const { keyId } = JSON.parse(String(text.trim().split('\n').at(-1)));
     expect((await svc(['audit', 'verify', 'audit.ndjson', '--key-id', keyId], options)).code).to.equal(0);
+    const noCopies = await svc(['audit', 'verify', 'audit.ndjson', '--anchors', '.'], options);
+    expect([noCopies.code, noCopies.err]).to.deep.equal([
+      2,
+      'svc: --anchors: . holds no copy of an anchor (anchor-….json)\n',
+    ]);
     writeFileSync(folder.file('other.txt'), 'no export\n');
     expect((await svc(['audit', 'verify', 'other.txt'], options)).err).to.contain('[unreadable]');
     expect((await svc(['audit', 'verify', 'absent.txt'], options)).code).to.equal(1);

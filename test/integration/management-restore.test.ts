@@ -160,6 +160,8 @@ describe('a restore', () => {
       [{ at: 0, kinds: [] }, 'body_malformed', /kinds/],
       [{ at: 0, keepNew: 'yes' }, 'body_malformed', /keepNew/],
       [{ at: 0, comment: 1 }, 'body_malformed', /comment/],
+      [{ at: 0, dryRun: true }, 'body_malformed', /no member "dryRun"/],
+      [{ at: 0, kind: ['api'] }, 'body_malformed', /no member "kind", did you mean "kinds"/],
     ];
     for (const [body, code, text] of cases) {
       const answer = await restore(body);

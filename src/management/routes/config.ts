@@ -3,7 +3,7 @@ import { bodyMalformed } from '../../../domain/errors.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { shortPosition } from '../../../domain/event-store.ts';
 import { type ChangeSummary, features } from '../../../projections/change-summary.ts';
-import { readJsonObject } from '../bodies.ts';
+import { readOptions } from '../bodies.ts';
 import { booleanParameter, type Call, checkComment, commandContext, wordParameter } from '../call.ts';
 import { configDifferences } from '../config-diff.ts';
 import { type ConfigKind, configAt, configKinds, loadObject } from '../config-objects.ts';
@@ -84,7 +84,8 @@ function addWords(grouped: Record<string, string[]>, name: string, summary: Chan
 }
 
 async function restore(call: Call, services: Services): Promise<Reply> {
-  const { at, kinds, keepNew, allowHoles, comment } = readJsonObject(call.body);
+  const names = ['at', 'kinds', 'keepNew', 'allowHoles', 'comment'];
+  const { at, kinds, keepNew, allowHoles, comment } = readOptions(call.body, names);
   if (typeof at !== 'string' && !(typeof at === 'number' && Number.isSafeInteger(at) && at >= 0)) {
     throw bodyMalformed('at must be a time (RFC 3339) or a position');
   }

@@ -6,7 +6,7 @@ import { type StoredEvent, shortPosition } from '../../../domain/event-store.ts'
 import { decodeEvent } from '../../../domain/events.ts';
 import { type ApiId, apiStream, toApiId } from '../../../domain/ids.ts';
 import { listRevisions } from '../../../projections/history.ts';
-import { readJsonObject } from '../bodies.ts';
+import { readOptions } from '../bodies.ts';
 import { type Call, checkComment, commandContext, cursorParameter, numberParameter } from '../call.ts';
 import { apiWriteOptions } from '../command-options.ts';
 import { awaitRevision, etagOf } from '../conditional.ts';
@@ -118,7 +118,7 @@ const placeOf = ({ revision, position, at }: ApiThen): JsonObject => ({
 
 async function rollback(call: Call, { commands, apiCommands }: Services): Promise<Reply> {
   const apiId = apiIdOf(call);
-  const { revision, comment } = readJsonObject(call.body);
+  const { revision, comment } = readOptions(call.body, ['revision', 'comment']);
   if (typeof revision !== 'number' || !Number.isSafeInteger(revision) || revision < 0) {
     throw bodyMalformed('revision must be a whole number from 0');
   }

@@ -50,6 +50,12 @@ describe('parseJson', () => {
     expect(reasonOf('{\n  "a": 1,\n  b')).to.contain('line 3, column 3');
   });
 
+  it('refuses half of a surrogate pair, which has no UTF-8 and no digest, in texts and in names', () => {
+    expect(reasonOf('{"info":{"title":"\\ud800 x"}}')).to.equal('half of a surrogate pair in the text at /info/title');
+    expect(reasonOf('{"info":{"\\udc00":1}}')).to.equal('half of a surrogate pair in a name at /info');
+    expect(parseJson('"\\ud83d\\ude00"')).to.equal('😀');
+  });
+
   it('repeats nothing of the text', () => {
     expect(reasonOf('{"password": secret}')).not.to.contain('secret');
   });
