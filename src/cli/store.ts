@@ -58,8 +58,14 @@ export function store(command: Command, terminal: Terminal): void {
     .action((flags: Flags) => bump(terminal, flags));
 }
 
+/** A misspelt folder or address would get a new log, and what was asked for would be told as done. */
+async function demandLog(url: string): Promise<void> {
+  await (await openLog(url, { readOnly: true })).close();
+}
+
 async function renewSigningKey(terminal: Terminal, flags: Flags): Promise<void> {
   const settings = load(terminal, flags);
+  await demandLog(settings.store.url);
   const held = holdDataFolder(settings.dataDirectory);
   const log = await openLog(settings.store.url);
   try {
@@ -88,7 +94,8 @@ function load(terminal: Terminal, flags: SettingsFlags): Settings {
 
 async function events(terminal: Terminal, flags: EventFlags): Promise<void> {
   const limit = Number(flags.limit);
-  if (!Number.isInteger(limit) || limit < 1) throw new UsageError(`--limit: "${flags.limit}" is not a whole number`);
+  if (!Number.isInteger(limit) || limit < 1)
+    throw new UsageError(`--limit: "${flags.limit}" is not a whole number from 1`);
   if (flags.after !== undefined && !/^\d{1,20}(-\d{1,20})?$/.test(flags.after)) {
     throw new UsageError(`--after: "${flags.after}" is not a position`);
   }
@@ -189,6 +196,7 @@ async function migrateLog(terminal: Terminal, from: string, to: string, flags: F
 
 async function bump(terminal: Terminal, flags: Flags): Promise<void> {
   const settings = load(terminal, flags);
+  await demandLog(settings.store.url);
   const held = holdDataFolder(settings.dataDirectory);
   const log = await openLog(settings.store.url);
   try {

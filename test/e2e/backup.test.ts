@@ -101,6 +101,17 @@ describe('restore drill', function () {
     expect(readFileSync(`${data}/events.db`).equals(before)).to.equal(true);
     const bumped = await command(['store', 'era', 'bump', '--data', data], options);
     expect(bumped.out).to.equal('the log is in era 1 now\n');
+    for (const words of [
+      ['era', 'bump'],
+      ['signing-key', 'renew'],
+    ]) {
+      const { code, err } = await command(['store', ...words, '--data', folder.file('misspelt')], options);
+      expect({ code, said: err.includes('there is no log at') }, words.join(' ')).to.deep.equal({
+        code: 1,
+        said: true,
+      });
+    }
+    expect(existsSync(folder.file('misspelt'))).to.equal(false);
     const events = await command(['store', 'events', '--data', data, '--stream', 'api-orders', '--json'], options);
     expect(events.code).to.equal(0);
   });
