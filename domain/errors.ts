@@ -25,6 +25,15 @@ export type RefusalCode =
   | 'precondition_failed'
   | 'too_many_conflicts'
   | 'at_invalid'
+  | 'access_exceeds'
+  | 'key_exists'
+  | 'key_invalid'
+  | 'key_unknown'
+  | 'policy_exists'
+  | 'policy_in_use'
+  | 'policy_invalid'
+  | 'policy_name_taken'
+  | 'policy_unknown'
   | 'token_configured'
   | 'token_ended'
   | 'token_exceeds'
@@ -121,6 +130,46 @@ export const tokenNeeded = (): Refusal =>
 
 export const tokenConfigured = (): Refusal =>
   new Refusal('token_configured', 'The bootstrap token comes from the configuration; change it there, or revoke it.');
+
+/** `pointer`: the member of the body that gives too much. */
+export const accessExceeds = (pointer: string, reason: string): Refusal =>
+  new Refusal('access_exceeds', `${pointer === '' ? 'access' : pointer.slice(1)}: ${reason}`, [
+    { pointer, code: 'access_exceeds', message: reason },
+  ]);
+
+export const keyUnknown = (): Refusal => new Refusal('key_unknown', 'Key not found.');
+
+export const keyExists = (): Refusal => new Refusal('key_exists', 'This key is there already.');
+
+/** Never with a value of the body in it: that may be a secret. */
+export const keyInvalid = (problems: readonly Problem[]): Refusal =>
+  new Refusal(
+    'key_invalid',
+    `User/Key object validation failed, most likely malformed input: ${problems.map(pointerLine).join('; ')}`,
+    problems,
+  );
+
+export const policyUnknown = (): Refusal => new Refusal('policy_unknown', 'Policy not found.');
+
+export const policyExists = (): Refusal => new Refusal('policy_exists', 'A policy with this id exists.');
+
+export const policyNameTaken = (): Refusal =>
+  new Refusal('policy_name_taken', 'This policy name has already been used. Enter a unique policy name.', [
+    { pointer: '/name', code: 'policy_name_taken', message: 'another policy has this name' },
+  ]);
+
+export const policyInvalid = (problems: readonly Problem[]): Refusal =>
+  new Refusal('policy_invalid', `Policy is not valid: ${problems.map(pointerLine).join('; ')}`, problems);
+
+const maxShownKeys = 100;
+
+export const policyInUse = (keyHashes: readonly string[]): Refusal => {
+  const shown = keyHashes.slice(0, maxShownKeys).join(', ');
+  const more = keyHashes.length > maxShownKeys ? ` and ${keyHashes.length - maxShownKeys} more` : '';
+  return new Refusal('policy_in_use', `Keys name this policy (force=true deletes it all the same): ${shown}${more}`);
+};
+
+const pointerLine = ({ pointer, message }: Problem): string => `${pointer}: ${message}`;
 
 export const tooManyConflicts = (): Refusal =>
   new Refusal('too_many_conflicts', 'The API is changed by others at the same time; try again.');

@@ -6,7 +6,9 @@ import type { EventMetadata, JsonObject, Recorded } from './event.ts';
 import type { NewEvent, StoredEvent } from './event-store.ts';
 import type { GatewayNodeEvent } from './gateway-node.ts';
 import { isObject } from './json.ts';
+import type { KeyEvent } from './key.ts';
 import type { OrganisationEvent } from './organisation.ts';
+import type { PolicyEvent } from './policy.ts';
 import type { ReservationEvent } from './reservation.ts';
 import { sealedFields } from './sealed-fields.ts';
 import type { TokenEvent } from './token.ts';
@@ -17,7 +19,9 @@ export type DomainEvent =
   | ApiEvent
   | CertificateEvent
   | GatewayNodeEvent
+  | KeyEvent
   | OrganisationEvent
+  | PolicyEvent
   | ReservationEvent
   | TokenEvent;
 
@@ -47,6 +51,13 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   TokenUpdated: true,
   TokenRotated: true,
   TokenRevoked: true,
+  KeyCreated: true,
+  KeyUpdated: true,
+  KeyDisabled: true,
+  KeyDeleted: true,
+  PolicyCreated: true,
+  PolicyUpdated: true,
+  PolicyDeleted: true,
 };
 
 /** The bytes of an event. Throws when a secret would be written in clear: sealing was forgotten. */

@@ -12,6 +12,9 @@ export type CertId = Branded<'CertId'>;
 export type NodeId = Branded<'NodeId'>;
 /** Of a management token; part of its text. */
 export type TokenId = Branded<'TokenId'>;
+/** The lower-case hex SHA-256 of an access key. */
+export type KeyHash = Branded<'KeyHash'>;
+export type PolicyId = Branded<'PolicyId'>;
 
 const apiIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -37,6 +40,20 @@ export const toTokenId = (text: string): TokenId => {
   return text as TokenId;
 };
 
+/** Refuses as `toApiId` does. */
+export const toPolicyId = (text: string): PolicyId => {
+  if (!apiIdPattern.test(text)) throw invalidId();
+  return text as PolicyId;
+};
+
+const keyHashPattern = /^[0-9a-f]{64}$/;
+
+/** Refuses as `toApiId` does. */
+export const toKeyHash = (text: string): KeyHash => {
+  if (!keyHashPattern.test(text)) throw invalidId();
+  return text as KeyHash;
+};
+
 /** The token that comes with the configuration. */
 export const bootstrapTokenId = 'bootstrap' as TokenId;
 
@@ -48,6 +65,8 @@ export const apiStream = (id: ApiId): string => `api-${id}`;
 export const certStream = (id: CertId): string => `cert-${id}`;
 export const orgStream = (id: OrgId): string => `org-${id}`;
 export const tokenStream = (id: TokenId): string => `token-${id}`;
+export const keyStream = (id: KeyHash): string => `key-${id}`;
+export const policyStream = (id: PolicyId): string => `policy-${id}`;
 export const nodeStream = (id: NodeId): string => `gwnode-${id}`;
 /** The claim of one host and listen path; `hash` is the SHA-256 hex of its normal form. */
 export const routeStream = (hash: string): string => `uniq-route.${hash}`;

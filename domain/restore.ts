@@ -3,7 +3,9 @@ import { type ApiEvent, type ApiState, api } from './api/api.ts';
 import type { CertificateEvent, CertificateFacts } from './certificate.ts';
 import { routeTaken, type Warning } from './errors.ts';
 import { never, type Secret } from './event.ts';
-import type { ApiId, CertId, OrgId } from './ids.ts';
+import type { ApiId, CertId, KeyHash, OrgId, PolicyId } from './ids.ts';
+import type { KeyEvent, KeyState } from './key.ts';
+import type { PolicyEvent, PolicyState } from './policy.ts';
 import { type ReservationEvent, type ReservationState, reservation } from './reservation.ts';
 
 /** `kept`: made later, and left because that was asked for. */
@@ -119,6 +121,46 @@ export function restoreCertificate(
   if (!isSame) return { change: 'changed', events: [imported] };
   if (!secret.secret) return unchanged;
   return { change: 'changed', events: [{ type: 'CertificateKeyAttached', orgId, certId, secret: secret.secret }] };
+}
+
+type Then<State> = { readonly now: State; readonly then: State };
+
+/** A policy as it was. Its name may be another one's by now: names are for people, ids decide. */
+export function restorePolicy(
+  { orgId, policyId }: { readonly orgId: OrgId; readonly policyId: PolicyId },
+  { now, then }: Then<PolicyState>,
+  { keepNew }: Pick<RestoreOptions, 'keepNew'>,
+): Restored<PolicyEvent> {
+  if (!then.exists) {
+    if (!now.exists) return unchanged;
+    return keepNew
+      ? kept
+      : { change: 'deleted', events: [{ type: 'PolicyDeleted', orgId, policyId, docSha256: now.docSha256 }] };
+  }
+  const { document, docSha256 } = then;
+  const stated = { orgId, policyId, document, docSha256 };
+  if (!now.exists) return { change: 'created', events: [{ type: 'PolicyCreated', ...stated }] };
+  if (now.docSha256 === docSha256) return unchanged;
+  return { change: 'changed', events: [{ type: 'PolicyUpdated', ...stated }] };
+}
+
+/** A key as it was; the key itself is the same, because its hash is its id. */
+export function restoreKey(
+  { orgId, keyHash }: { readonly orgId: OrgId; readonly keyHash: KeyHash },
+  { now, then }: Then<KeyState>,
+  { keepNew }: Pick<RestoreOptions, 'keepNew'>,
+): Restored<KeyEvent> {
+  if (!then.exists) {
+    if (!now.exists) return unchanged;
+    return keepNew
+      ? kept
+      : { change: 'deleted', events: [{ type: 'KeyDeleted', orgId, keyHash, docSha256: now.docSha256 }] };
+  }
+  const { prefix, document, docSha256 } = then;
+  const stated = { orgId, keyHash, prefix, document, docSha256 };
+  if (!now.exists) return { change: 'created', events: [{ type: 'KeyCreated', ...stated }] };
+  if (now.docSha256 === docSha256) return unchanged;
+  return { change: 'changed', events: [{ type: 'KeyUpdated', ...stated }] };
 }
 
 /** One host and listen path, and what a restore does with it. */

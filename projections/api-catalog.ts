@@ -104,6 +104,13 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'TokenUpdated':
     case 'TokenRotated':
     case 'TokenRevoked':
+    case 'KeyCreated':
+    case 'KeyUpdated':
+    case 'KeyDisabled':
+    case 'KeyDeleted':
+    case 'PolicyCreated':
+    case 'PolicyUpdated':
+    case 'PolicyDeleted':
       return [];
     default:
       return never(event);

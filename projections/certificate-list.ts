@@ -97,6 +97,13 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
     case 'TokenUpdated':
     case 'TokenRotated':
     case 'TokenRevoked':
+    case 'KeyCreated':
+    case 'KeyUpdated':
+    case 'KeyDisabled':
+    case 'KeyDeleted':
+    case 'PolicyCreated':
+    case 'PolicyUpdated':
+    case 'PolicyDeleted':
       return [];
     default:
       return never(event);

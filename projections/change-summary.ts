@@ -4,7 +4,9 @@ import { type Json, type JsonObject, never } from '../domain/event.ts';
 import { shortPosition } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { isObject, textAt } from '../domain/json.ts';
-import type { TokenTerms } from '../domain/token.ts';
+import type { KeyEvent } from '../domain/key.ts';
+import type { PolicyEvent } from '../domain/policy.ts';
+import type { TokenEvent, TokenTerms } from '../domain/token.ts';
 
 export const features = [
   'authentication',
@@ -118,6 +120,7 @@ function isShown(place: string, value: Json | undefined): boolean {
 
 /** What an event did, in a line or more. */
 export function summarise(event: DomainEvent, wasKnown: boolean): readonly string[] {
+  if (isAccess(event)) return summariseAccess(event);
   switch (event.type) {
     case 'ApiDefinitionCreated':
       return [`API "${textAt(event.document, gatewayExtension, 'info', 'name') ?? event.apiId}" created`];
@@ -163,6 +166,17 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
         `gateway ${event.nodeId} runs revision ${shortPosition(event.revision)}`,
         ...event.errors.map(({ kind, id, code }) => `${kind} ${id} kept back: ${code}`),
       ];
+    default:
+      return never(event);
+  }
+}
+
+type AccessEvent = KeyEvent | PolicyEvent | TokenEvent;
+
+const isAccess = (event: DomainEvent): event is AccessEvent => /^(Key|Policy|Token)/.test(event.type);
+
+function summariseAccess(event: AccessEvent): readonly string[] {
+  switch (event.type) {
     case 'TokenIssued':
       return [`token "${event.name}" issued: ${rights(event)}`];
     case 'TokenUpdated':
@@ -173,6 +187,20 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
       ];
     case 'TokenRevoked':
       return [event.reason === '' ? 'token revoked' : `token revoked: ${event.reason}`];
+    case 'KeyCreated':
+      return [`key ${event.prefix}… created`];
+    case 'KeyUpdated':
+      return ['key changed'];
+    case 'KeyDisabled':
+      return ['key switched off'];
+    case 'KeyDeleted':
+      return ['key deleted'];
+    case 'PolicyCreated':
+      return [`policy "${textAt(event.document, 'name') ?? event.policyId}" created`];
+    case 'PolicyUpdated':
+      return [`policy "${textAt(event.document, 'name') ?? event.policyId}" changed`];
+    case 'PolicyDeleted':
+      return ['policy deleted'];
     default:
       return never(event);
   }

@@ -129,6 +129,13 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'TokenUpdated':
     case 'TokenRotated':
     case 'TokenRevoked':
+    case 'KeyCreated':
+    case 'KeyUpdated':
+    case 'KeyDisabled':
+    case 'KeyDeleted':
+    case 'PolicyCreated':
+    case 'PolicyUpdated':
+    case 'PolicyDeleted':
       return undefined;
     default:
       return never(event);

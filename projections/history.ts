@@ -63,7 +63,7 @@ export const historyProjection: Projection = {
   name: 'history',
   version: 3,
   collections: [history, aggregates],
-  filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit', 'token'] },
+  filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit', 'token', 'key', 'policy'] },
   onPoison: 'park-by-stream',
   apply: applyToHistory,
 };
@@ -163,6 +163,16 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'TokenRotated':
     case 'TokenRevoked':
       return before;
+    case 'KeyCreated':
+    case 'KeyUpdated':
+    case 'KeyDisabled':
+      return { name: textAt(event.document, 'alias') ?? event.prefix, docSha256: event.docSha256 };
+    case 'PolicyCreated':
+    case 'PolicyUpdated':
+      return { name: textAt(event.document, 'name') ?? '', docSha256: event.docSha256 };
+    case 'KeyDeleted':
+    case 'PolicyDeleted':
+      return { ...before, docSha256: event.docSha256 };
     default:
       return never(event);
   }

@@ -4,6 +4,8 @@ import { categoryOf } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { apiListing } from './api-catalog.ts';
 import { certificateListing } from './certificate-list.ts';
+import { keyListing } from './keys.ts';
+import { policyListing } from './policies.ts';
 import type { Projection } from './projection.ts';
 import type { Document, DocumentReader } from './read-model-store.ts';
 
@@ -16,7 +18,7 @@ export type Listing = {
 };
 
 /** Every kind of object whose past can be listed. */
-export const listings: readonly Listing[] = [apiListing, certificateListing];
+export const listings: readonly Listing[] = [apiListing, certificateListing, keyListing, policyListing];
 
 /**
  * The entry after the event; undefined when the object is gone or of a kind that no list shows. The projection reads the

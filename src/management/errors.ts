@@ -9,6 +9,7 @@ type Entry = { readonly status: number; readonly title: string };
 
 /** The one table from code to status (management design 2.3). `docs/reference/errors.md` names the same codes. */
 export const errorCatalogue = {
+  access_exceeds: { status: 403, title: "The object would give access that is not the caller's to give" },
   api_exists: { status: 409, title: 'An API with this id exists' },
   api_id_mismatch: { status: 400, title: 'The id in the body differs from the id in the path' },
   api_unknown: { status: 404, title: 'The API does not exist' },
@@ -33,12 +34,20 @@ export const errorCatalogue = {
   idempotency_key_invalid: { status: 400, title: 'The Idempotency-Key does not read' },
   idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used with another request' },
   internal: { status: 500, title: 'A fault of the program' },
+  key_exists: { status: 409, title: 'The key is there already' },
+  key_invalid: { status: 400, title: 'The document of the key is not valid' },
+  key_unknown: { status: 404, title: 'The key does not exist' },
   kind_mismatch: { status: 400, title: 'The API is of another kind than the route' },
   method_not_allowed: { status: 405, title: 'The path does not take this method' },
   node_superseded: { status: 409, title: 'Another process has the name of this gateway' },
   not_acceptable: { status: 406, title: 'No form that the client accepts' },
   other_log: { status: 409, title: 'The place belongs to another log' },
   outcome_unknown: { status: 503, title: 'Whether the change was stored is not known; repeat it' },
+  policy_exists: { status: 409, title: 'A policy with this id exists' },
+  policy_in_use: { status: 409, title: 'Keys name the policy' },
+  policy_invalid: { status: 400, title: 'The document of the policy is not valid' },
+  policy_name_taken: { status: 409, title: 'Another policy has the name' },
+  policy_unknown: { status: 404, title: 'The policy does not exist' },
   position_ahead: { status: 409, title: 'The log is behind the place' },
   precondition_failed: { status: 412, title: 'The object has changed since' },
   projection_elsewhere: { status: 409, title: 'Another process runs the projection' },

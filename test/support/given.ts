@@ -12,8 +12,10 @@ import {
   anchorStream,
   apiStream,
   certStream,
+  keyStream,
   nodeStream,
   orgStream,
+  policyStream,
   routeStream,
   toApiId,
   toCertId,
@@ -154,6 +156,8 @@ export const keyShredded = (
 export function streamOf(event: DomainEvent): string {
   if ('apiId' in event) return apiStream(event.apiId);
   if ('certId' in event) return certStream(event.certId);
+  if ('keyHash' in event) return keyStream(event.keyHash);
+  if ('policyId' in event) return policyStream(event.policyId);
   if ('tokenId' in event) return tokenStream(event.tokenId);
   if ('nodeId' in event) return nodeStream(event.nodeId);
   if (event.type === 'AuditAnchored') return anchorStream;

@@ -10,7 +10,9 @@ import { apiCatalog } from '../../../projections/api-catalog.ts';
 import { certificateList } from '../../../projections/certificate-list.ts';
 import { gatewayConfig } from '../../../projections/gateway-config.ts';
 import { historyProjection } from '../../../projections/history.ts';
+import { keysProjection } from '../../../projections/keys.ts';
 import { nodesProjection } from '../../../projections/nodes.ts';
+import { policiesProjection } from '../../../projections/policies.ts';
 import { tokensProjection } from '../../../projections/tokens.ts';
 import { folded, streamOf } from '../../support/given.ts';
 
@@ -46,6 +48,13 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   TokenUpdated: true,
   TokenRotated: true,
   TokenRevoked: true,
+  KeyCreated: true,
+  KeyUpdated: true,
+  KeyDisabled: true,
+  KeyDeleted: true,
+  PolicyCreated: true,
+  PolicyUpdated: true,
+  PolicyDeleted: true,
 };
 
 const stored = ({ type, schema, data }: Golden): StoredEvent => ({
@@ -100,10 +109,12 @@ describe('stored events', () => {
           gatewayConfig,
           nodesProjection,
           tokensProjection,
+          keysProjection,
+          policiesProjection,
         ]) {
           expect(() => folded(projection, event), projection.name).to.not.throw();
         }
-        expect(streamOf(event)).to.match(/^(api|cert|gwnode|org|token|uniq|audit)-/);
+        expect(streamOf(event)).to.match(/^(api|cert|gwnode|key|org|policy|token|uniq|audit)-/);
       });
     });
   }

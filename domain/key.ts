@@ -1,0 +1,128 @@
+/** Access keys: what a client of the gateway may do; of the key itself only the SHA-256, which is its id. Events, commands, state, decide, evolve. */
+import type { Decider } from './decider.ts';
+import { accessExceeds, keyExists, keyInvalid, keyUnknown, type Problem } from './errors.ts';
+import { type JsonObject, never } from './event.ts';
+import type { KeyHash, OrgId } from './ids.ts';
+import { objectAt } from './json.ts';
+
+type Of = { readonly orgId: OrgId; readonly keyHash: KeyHash };
+
+/** The whole key. `prefix`: the first characters, by which people know it; `docSha256` over the RFC 8785 form. */
+type Stated = Of & { readonly prefix: string; readonly document: JsonObject; readonly docSha256: string };
+
+export type KeyEvent =
+  | ({ readonly type: 'KeyCreated' } & Stated)
+  | ({ readonly type: 'KeyUpdated' } & Stated)
+  /** An update that switches the key off; a type of its own, because audits ask for it. */
+  | ({ readonly type: 'KeyDisabled' } & Stated)
+  /** `docSha256` of the last document. */
+  | ({ readonly type: 'KeyDeleted'; readonly docSha256: string } & Of);
+
+/** What is known of the things that a document names, and of who asks. */
+export type KeyFacts = {
+  readonly unknownPolicies: readonly string[];
+  readonly unknownApis: readonly string[];
+  /** APIs that the document gives access to, and that are not the caller's to give. */
+  readonly apisBeyond: readonly string[];
+  readonly mayAllowAll: boolean;
+  /** The documents of the policies that are there. */
+  readonly policies: readonly JsonObject[];
+};
+
+type Wanted = Omit<Stated, 'prefix'> & KeyFacts;
+
+export type KeyCommand =
+  | ({ readonly type: 'CreateKey'; readonly prefix: string } & Wanted)
+  | ({ readonly type: 'UpdateKey' } & Wanted)
+  | ({ readonly type: 'DeleteKey' } & Of);
+
+export type KeyState = { readonly exists: false } | ({ readonly exists: true } & Omit<Stated, 'keyHash'>);
+
+function decide(command: KeyCommand, state: KeyState): readonly KeyEvent[] {
+  const { orgId, keyHash } = command;
+  switch (command.type) {
+    case 'CreateKey':
+      if (state.exists) throw keyExists();
+      judge(command);
+      return [{ type: 'KeyCreated', ...stated(command, command.prefix) }];
+    case 'UpdateKey': {
+      const before = known(command, state);
+      judge(command);
+      if (before.docSha256 === command.docSha256) return [];
+      const isDisabling = isInactive(command.document) && !isInactive(before.document);
+      return [{ type: isDisabling ? 'KeyDisabled' : 'KeyUpdated', ...stated(command, before.prefix) }];
+    }
+    case 'DeleteKey':
+      return [{ type: 'KeyDeleted', orgId, keyHash, docSha256: known(command, state).docSha256 }];
+    default:
+      return never(command);
+  }
+}
+
+const isInactive = ({ is_inactive: value }: JsonObject): boolean => value === true;
+
+const stated = ({ orgId, keyHash, document, docSha256 }: Omit<Stated, 'prefix'>, prefix: string): Stated => ({
+  ...{ orgId, keyHash, prefix, document, docSha256 },
+});
+
+function known({ orgId }: Of, state: KeyState): Extract<KeyState, { exists: true }> {
+  if (!state.exists || state.orgId !== orgId) throw keyUnknown();
+  return state;
+}
+
+function judge({ document, unknownPolicies, unknownApis, apisBeyond, mayAllowAll, policies }: Wanted): void {
+  const problems = [
+    ...unknown('/apply_policies', 'policies', unknownPolicies),
+    ...unknown('/access_rights', 'APIs', unknownApis),
+    ...(isMixed(policies) ? [mixed] : []),
+  ];
+  if (problems.length > 0) throw keyInvalid(problems);
+  if (document['allow_all_apis'] === true && !mayAllowAll) {
+    throw accessExceeds('/allow_all_apis', 'needs the scope keys:admin and a token for every API');
+  }
+  if (apisBeyond.length > 0) throw accessExceeds('', `not yours to give: ${apisBeyond.join(', ')}`);
+}
+
+const unknown = (pointer: string, what: string, names: readonly string[]): readonly Problem[] =>
+  names.length === 0 ? [] : [{ pointer, code: 'unknown', message: `there are no ${what} ${names.join(', ')}` }];
+
+const mixed: Problem = {
+  pointer: '/apply_policies',
+  code: 'policies_mixed',
+  message: 'a policy with per_api does not go together with the rate_limit, quota or acl partition of another one',
+};
+
+/** Limits per API of one policy and general ones of another would contradict each other. */
+function isMixed(policies: readonly JsonObject[]): boolean {
+  const kinds = policies.map((document) => {
+    const partitions = objectAt(document, 'partitions') ?? {};
+    return { perApi: partitions['per_api'] === true, general: isGeneral(partitions) };
+  });
+  return kinds.some(({ perApi }, index) => perApi && kinds.some(({ general }, other) => other !== index && general));
+}
+
+/** No partition set means all of them. */
+const isGeneral = (partitions: JsonObject): boolean =>
+  ['acl', 'rate_limit', 'quota'].some((name) => partitions[name] === true) ||
+  !Object.values(partitions).some((value) => value === true);
+
+function evolve(_: KeyState, event: KeyEvent): KeyState {
+  switch (event.type) {
+    case 'KeyCreated':
+    case 'KeyUpdated':
+    case 'KeyDisabled': {
+      const { orgId, prefix, document, docSha256 } = event;
+      return { exists: true, orgId, prefix, document, docSha256 };
+    }
+    case 'KeyDeleted':
+      return { exists: false };
+    default:
+      return never(event);
+  }
+}
+
+export const key = { initial: { exists: false } as KeyState, decide, evolve } satisfies Decider<
+  KeyCommand,
+  KeyEvent,
+  KeyState
+>;
