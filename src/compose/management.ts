@@ -6,7 +6,9 @@ import { certificateList } from '../../projections/certificate-list.ts';
 import { commandsProjection } from '../../projections/commands.ts';
 import { gatewayConfig } from '../../projections/gateway-config.ts';
 import { historyProjection } from '../../projections/history.ts';
+import { keysProjection } from '../../projections/keys.ts';
 import { nodesProjection } from '../../projections/nodes.ts';
+import { policiesProjection } from '../../projections/policies.ts';
 import { startProjector } from '../../projections/projector.ts';
 import { tokensProjection } from '../../projections/tokens.ts';
 import type { Settings } from '../config/settings.ts';
@@ -55,6 +57,7 @@ export async function startManagementRole(
   await ensureBootstrapToken(store, orgId, adminToken.token, now);
   const projections = [
     ...[apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection, tokensProjection],
+    ...[keysProjection, policiesProjection],
     ...(store.can.commandRecord ? [] : [commandsProjection]),
   ];
   const projector = startProjector({ store, models, projections, log });

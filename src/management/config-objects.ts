@@ -4,18 +4,22 @@ import type { CertificateEvent } from '../../domain/certificate.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { type EventStore, type Position, shortPosition } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
-import { type OrgId, toApiId } from '../../domain/ids.ts';
+import { type OrgId, toApiId, toKeyHash, toPolicyId } from '../../domain/ids.ts';
 import { type CertificateContent, certificateContent } from '../../domain/restore.ts';
 import { objectsAt, type PastObject } from '../../projections/past.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
 import { documentSha256 } from './derived-fields.ts';
 import { gather } from './gather.ts';
 import { maskedObject } from './held-secrets.ts';
+import { loadKey, loadPolicy } from './load.ts';
 import { apiAtRevision, eventsUpTo } from './time-travel.ts';
 
 /** The kinds that a configuration holds, in the order in which they are shown. */
-export const configKinds = ['cert', 'api'] as const;
+export const configKinds = ['cert', 'api', 'policy', 'key'] as const;
 export type ConfigKind = (typeof configKinds)[number];
+
+/** What a restore brings back unless it is told more: a key that was revoked must not return by accident. */
+export const restoredKinds: readonly ConfigKind[] = ['cert', 'api', 'policy'];
 
 export type ConfigObject = {
   readonly kind: ConfigKind;
@@ -57,11 +61,20 @@ export async function loadObject(store: EventStore, orgId: OrgId, object: Named)
     const document = content ? certificateDocument(content) : {};
     return { ...place, sha256: documentSha256(document), document };
   }
+  if (kind === 'key' || kind === 'policy') {
+    const { state } = await loadAccess(store, kind, id, BigInt(revision));
+    if (!state.exists)
+      throw new Error(`${object.stream} has no state at revision ${revision}, though the history knows it`);
+    return { ...place, sha256: state.docSha256, document: state.document };
+  }
   const api = await apiAtRevision(store, orgId, toApiId(id), BigInt(revision));
   if (!api) throw new Error(`${object.stream} has no state at revision ${revision}, though the history knows it`);
   const document = maskedObject(api.document);
   return { ...place, apiKind: api.kind, sha256: api.docSha256, document };
 }
+
+const loadAccess = (store: EventStore, kind: 'key' | 'policy', id: string, revision: bigint) =>
+  kind === 'key' ? loadKey(store, toKeyHash(id), revision) : loadPolicy(store, toPolicyId(id), revision);
 
 export async function certificateAtRevision(
   store: EventStore,

@@ -5,7 +5,20 @@ import { type Decider, fold } from '../../domain/decider.ts';
 import type { Recorded } from '../../domain/event.ts';
 import type { EventStore, Expected, Position } from '../../domain/event-store.ts';
 import { type DomainEvent, decodeEvent } from '../../domain/events.ts';
-import { type ApiId, apiStream, type CertId, certStream, type TokenId, tokenStream } from '../../domain/ids.ts';
+import {
+  type ApiId,
+  apiStream,
+  type CertId,
+  certStream,
+  type KeyHash,
+  keyStream,
+  type PolicyId,
+  policyStream,
+  type TokenId,
+  tokenStream,
+} from '../../domain/ids.ts';
+import { type KeyState, key } from '../../domain/key.ts';
+import { type PolicyState, policy } from '../../domain/policy.ts';
 import { type ReservationState, reservation } from '../../domain/reservation.ts';
 import { type TokenState, token } from '../../domain/token.ts';
 
@@ -75,6 +88,13 @@ export const loadCertificate = (store: EventStore, certId: CertId): Promise<Load
 /** What a token may do and its hashes stand in different events. */
 export const loadToken = (store: EventStore, tokenId: TokenId): Promise<Loaded<TokenState>> =>
   load(store, token, { stream: tokenStream(tokenId), isWhole: () => false });
+
+/** Every event of a key or a policy holds the whole of it. */
+export const loadKey = (store: EventStore, keyHash: KeyHash, to?: bigint): Promise<Loaded<KeyState>> =>
+  load(store, key, { stream: keyStream(keyHash), isWhole: () => true, ...(to === undefined ? {} : { to }) });
+
+export const loadPolicy = (store: EventStore, policyId: PolicyId, to?: bigint): Promise<Loaded<PolicyState>> =>
+  load(store, policy, { stream: policyStream(policyId), isWhole: () => true, ...(to === undefined ? {} : { to }) });
 
 export const loadReservation = (store: EventStore, stream: string): Promise<Loaded<ReservationState>> =>
   load(store, reservation, { stream, isWhole: () => true });

@@ -1,5 +1,6 @@
 /** Schemas of the API's own document, by name. */
 import type { JsonObject } from '../../domain/event.ts';
+import { accessSchemas } from './openapi-access-schemas.ts';
 import { configSchemas } from './openapi-config-schemas.ts';
 import { feedSchemas } from './openapi-feed-schemas.ts';
 import { projectionSchemas } from './openapi-projection-schemas.ts';
@@ -24,6 +25,7 @@ const warning = closed({ pointer: text, code: text, text });
 const actor = closed({ type: text, id: text });
 
 export const schemas: JsonObject = {
+  ...accessSchemas,
   ...configSchemas,
   ...feedSchemas,
   ...projectionSchemas,

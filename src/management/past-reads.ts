@@ -14,6 +14,7 @@ import { objectsAt, pastDocuments, readerOver } from '../../projections/past.ts'
 import type { Document, DocumentReader } from '../../projections/read-model-store.ts';
 import type { Call } from './call.ts';
 import { awaitPosition } from './conditional.ts';
+import type { ConfigKind } from './config-objects.ts';
 import { gather } from './gather.ts';
 import type { Services } from './route.ts';
 import { eventsUpTo, resolveAt, revisionAt } from './time-travel.ts';
@@ -44,7 +45,7 @@ export const askedMoment = async (call: Call, services: Reads): Promise<Moment |
 export async function documentsFor(
   call: Call,
   services: Reads,
-  kind: 'api' | 'cert',
+  kind: ConfigKind,
 ): Promise<{ readonly documents: DocumentReader; readonly time: number }> {
   const moment = await askedMoment(call, services);
   if (!moment) return { documents: services.models, time: services.now().getTime() };

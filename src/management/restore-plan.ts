@@ -3,16 +3,33 @@ import type { ApiState } from '../../domain/api/api.ts';
 import { type Problem, Refusal, type Warning } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
-import { type CertId, type OrgId, toApiId } from '../../domain/ids.ts';
-import { needsKey, type Restored, restoreApi, restoreCertificate } from '../../domain/restore.ts';
+import type { DomainEvent } from '../../domain/events.ts';
+import { type CertId, type OrgId, toApiId, toKeyHash, toPolicyId } from '../../domain/ids.ts';
+import { key } from '../../domain/key.ts';
+import { policy } from '../../domain/policy.ts';
+import {
+  needsKey,
+  type Restored,
+  restoreApi,
+  restoreCertificate,
+  restoreKey,
+  restorePolicy,
+} from '../../domain/restore.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
 import { bounded } from './api-next.ts';
-import { type ConfigKind, certificateAtRevision, certificateDocument, configAt, type Named } from './config-objects.ts';
+import {
+  type ConfigKind,
+  certificateAtRevision,
+  certificateDocument,
+  configAt,
+  configKinds,
+  type Named,
+} from './config-objects.ts';
 import { withDerivedFields } from './derived-fields.ts';
 import type { PlannedWrite } from './handle-command.ts';
 import { type HeldSecrets, isSealed } from './held-secrets.ts';
-import { expectedOf, loadApi, loadCertificate } from './load.ts';
+import { expectedOf, type Loaded, loadApi, loadCertificate, loadKey, loadPolicy } from './load.ts';
 import type { ValidateOpenApi } from './validate.ts';
 
 export type RestoreDeps = {
@@ -61,7 +78,7 @@ type Pair = { readonly now?: Named; readonly past?: Named; readonly any: Named }
 /** So many objects are read at once. */
 const parallel = 16;
 
-/** The objects that differ, certificates first. `head` is the position up to which the read models are asked for now. */
+/** The objects that differ, in the order of kinds: what others name stands before them. `head` is the position up to which the read models are asked for now. */
 export async function restoreItems(
   deps: RestoreDeps,
   request: RestoreRequest,
@@ -70,9 +87,7 @@ export async function restoreItems(
   const pairs = await changedBetween(deps.models, request, head);
   const items: RestoreItem[] = [];
   for (let start = 0; start < pairs.length; start += parallel) {
-    const planned = pairs
-      .slice(start, start + parallel)
-      .map((pair) => (pair.any.kind === 'api' ? apiItem(deps, request, pair) : certificateItem(deps, request, pair)));
+    const planned = pairs.slice(start, start + parallel).map((pair) => itemMakers[pair.any.kind](deps, request, pair));
     for (const item of await Promise.all(planned)) if (item) items.push(item);
   }
   return items;
@@ -94,7 +109,7 @@ async function changedBetween(
   const gone = [...then.values()].filter(({ stream }) => !live.has(stream));
   return [...both, ...gone.map((object): Pair => ({ past: object, any: object }))]
     .filter((pair) => pair.now?.revision !== pair.past?.revision)
-    .toSorted((a, b) => (a.any.kind === b.any.kind ? 0 : a.any.kind === 'cert' ? -1 : 1));
+    .toSorted((a, b) => configKinds.indexOf(a.any.kind) - configKinds.indexOf(b.any.kind));
 }
 
 const nowhere: ApiState = { exists: false };
@@ -180,6 +195,56 @@ async function certificateItem(
     warnings: isExpired ? ['the certificate is expired'] : [],
   };
 }
+
+/** A key or a policy; `decided` says what happens to it. */
+function accessItem<State extends { readonly exists: false } | AccessThere>(
+  { any, past }: Pair,
+  loaded: Loaded<State>,
+  { now, then }: { readonly now: State; readonly then: State },
+  { change, events }: Restored<DomainEvent>,
+): RestoreItem | undefined {
+  if (change === 'none') return undefined;
+  const isForeign = loaded.state.exists && !now.exists;
+  return {
+    ...{ kind: any.kind, id: any.id, name: (past ?? any).name, change },
+    ...(past ? { toRevision: String(past.revision) } : {}),
+    write: { stream: any.stream, expected: expectedOf(loaded), events },
+    ...(now.exists ? { before: now.document } : {}),
+    ...(then.exists ? { after: then.document } : {}),
+    problems: isForeign ? [{ ...foreignProblem, code: `${any.kind}_exists` }] : [],
+    warnings: [],
+  };
+}
+
+type AccessThere = { readonly exists: true; readonly orgId: OrgId; readonly document: JsonObject };
+
+async function policyItem(
+  { store }: RestoreDeps,
+  { orgId, keepNew }: RestoreRequest,
+  pair: Pair,
+): Promise<RestoreItem | undefined> {
+  const policyId = toPolicyId(pair.any.id);
+  const loaded = await loadPolicy(store, policyId);
+  const { past } = pair;
+  const now = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : policy.initial;
+  const then = past ? (await loadPolicy(store, policyId, BigInt(past.revision))).state : policy.initial;
+  return accessItem(pair, loaded, { now, then }, restorePolicy({ orgId, policyId }, { now, then }, { keepNew }));
+}
+
+async function keyItem(
+  { store }: RestoreDeps,
+  { orgId, keepNew }: RestoreRequest,
+  pair: Pair,
+): Promise<RestoreItem | undefined> {
+  const keyHash = toKeyHash(pair.any.id);
+  const loaded = await loadKey(store, keyHash);
+  const { past } = pair;
+  const now = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : key.initial;
+  const then = past ? (await loadKey(store, keyHash, BigInt(past.revision))).state : key.initial;
+  return accessItem(pair, loaded, { now, then }, restoreKey({ orgId, keyHash }, { now, then }, { keepNew }));
+}
+
+const itemMakers = { api: apiItem, cert: certificateItem, key: keyItem, policy: policyItem } as const;
 
 type Key = NonNullable<Parameters<typeof needsKey>[1]>['key'];
 type Opened = { readonly key?: { readonly clear: string; readonly kid: string }; readonly missing?: string };

@@ -11,9 +11,9 @@ const everyRead = scopeNames.filter((scope) => scope.endsWith(':read'));
 const builtIn: Roles = {
   admin: scopeNames,
   operator: [...everyRead, 'gateways:write', 'certs:write', 'config:restore'],
-  developer: ['apis:write', 'certs:read', 'gateways:read', 'audit:read'],
+  developer: ['apis:write', 'policies:write', 'keys:write', 'certs:read', 'gateways:read', 'audit:read'],
   auditor: everyRead,
-  viewer: ['apis:read', 'certs:read', 'gateways:read'],
+  viewer: ['apis:read', 'certs:read', 'policies:read', 'gateways:read'],
   gateway: ['feed:read', 'gateways:report'],
 };
 

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
+import type { AccessBodies } from './access-bodies.ts';
 import type { ApiCommands } from './api-commands.ts';
 import type { BodyRule } from './bodies.ts';
 import type { Call } from './call.ts';
@@ -37,6 +38,7 @@ export type Services = {
   readonly feed: SignedFeed;
   readonly nodes: Nodes;
   readonly tokens: Tokens;
+  readonly accessBodies: AccessBodies;
   /** What is wrong with the body of a report. */
   readonly judgeReport: (report: Json) => readonly string[];
   /** Aborts when the server stops: ends every wait. */

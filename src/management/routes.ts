@@ -8,7 +8,9 @@ import { configRoutes } from './routes/config.ts';
 import { definitionRoutes } from './routes/definitions.ts';
 import { feedRoutes } from './routes/feed.ts';
 import { gatewayRoutes } from './routes/gateways.ts';
+import { keyRoutes } from './routes/keys.ts';
 import { metaRoutes } from './routes/meta.ts';
+import { policyRoutes } from './routes/policies.ts';
 import { projectionRoutes } from './routes/projections.ts';
 import { revisionRoutes } from './routes/revisions.ts';
 import { rolloutRoutes } from './routes/rollout.ts';
@@ -22,6 +24,8 @@ export const routes: readonly Route[] = [
   ...configRoutes,
   ...auditRoutes,
   ...auditTrailRoutes,
+  ...keyRoutes,
+  ...policyRoutes,
   ...tokenRoutes,
   ...gatewayRoutes,
   ...rolloutRoutes,

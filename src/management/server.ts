@@ -10,6 +10,7 @@ import type { FeedSigner } from '../../gateway/feed/signed.ts';
 import type { Log } from '../../gateway/ports.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
+import { createAccessBodies } from './access-bodies.ts';
 import { createApiCommands } from './api-commands.ts';
 import { createApp } from './app.ts';
 import { type Credential, createAuthenticate } from './authenticate.ts';
@@ -79,7 +80,7 @@ export type Management = {
 /** A write waits this long until reads show it; longer is no error of the write. */
 const settleMs = 500;
 
-const written = ['apis', 'certs', 'history', 'tokens'];
+const written = ['apis', 'certs', 'history', 'keys', 'policies', 'tokens'];
 
 export function createManagement(options: ManagementOptions): Management {
   const { settings, credentials = [], log } = options;
@@ -161,6 +162,7 @@ function createServices(
     feed: createSignedFeed(feed, signer, now),
     nodes,
     tokens,
+    accessBodies: createAccessBodies(),
     judgeReport: createJudgeReport(),
     stopping,
     pageSize: settings.pageSize,

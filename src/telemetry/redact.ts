@@ -19,6 +19,7 @@ export const redactText = (text: string): string =>
   text
     .replaceAll(/\b(bearer|basic)\s+[\w.~+/=-]{4,}/gi, `$1 ${mask}`)
     .replaceAll(/\bsvct_([a-z0-9-]{1,63})_[\w-]{20,}/g, `svct_$1_${mask}`)
+    .replaceAll(/\bsvck_[\w-]{20,}/g, `svck_${mask}`)
     .replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^/@\s]+@/gi, `$1${mask}@`)
     .replaceAll(/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]*(-----END [A-Z ]*PRIVATE KEY-----)?/g, mask);
 

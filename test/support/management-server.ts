@@ -8,7 +8,9 @@ import { apiCatalog } from '../../projections/api-catalog.ts';
 import { certificateList } from '../../projections/certificate-list.ts';
 import { gatewayConfig } from '../../projections/gateway-config.ts';
 import { historyProjection } from '../../projections/history.ts';
+import { keysProjection } from '../../projections/keys.ts';
 import { nodesProjection } from '../../projections/nodes.ts';
+import { policiesProjection } from '../../projections/policies.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { startProjector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
@@ -87,6 +89,8 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
       gatewayConfig,
       nodesProjection,
       tokensProjection,
+      keysProjection,
+      policiesProjection,
       ...projections,
     ],
     log,

@@ -6,7 +6,7 @@ import { type ChangeSummary, features } from '../../../projections/change-summar
 import { readOptions } from '../bodies.ts';
 import { booleanParameter, type Call, checkComment, commandContext, wordParameter } from '../call.ts';
 import { configDifferences } from '../config-diff.ts';
-import { type ConfigKind, configAt, configKinds, loadObject } from '../config-objects.ts';
+import { type ConfigKind, configAt, configKinds, loadObject, restoredKinds } from '../config-objects.ts';
 import { snapshotAt } from '../config-snapshot.ts';
 import { canonicalSha256 } from '../derived-fields.ts';
 import { queryInvalid } from '../errors.ts';
@@ -105,7 +105,7 @@ async function restore(call: Call, services: Services): Promise<Reply> {
 }
 
 function kindsOf(value: Json | undefined): readonly ConfigKind[] {
-  if (value === undefined) return configKinds;
+  if (value === undefined) return restoredKinds;
   const known = configKinds.join(', ');
   if (!Array.isArray(value) || value.length === 0) throw bodyMalformed(`kinds must be a list of some of ${known}`);
   return value.map((name): ConfigKind => {

@@ -1,0 +1,105 @@
+/** What the bodies of requests about keys and policies say, once they are judged: documents in one form. */
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { keyInvalid, type Problem, policyInvalid } from '../../domain/errors.ts';
+import type { Json, JsonObject } from '../../domain/event.ts';
+import { isObject, objectAt, pointerStep, withoutMember } from '../../domain/json.ts';
+import { accessSchemas } from './openapi-access-schemas.ts';
+
+/** `isForeign`: the body names another organisation, which is not heard. */
+export type AccessBody = { readonly document: JsonObject; readonly isForeign: boolean };
+
+export type AccessBodies = {
+  /** `key`: the caller's own. */
+  readonly newKey: (body: JsonObject, orgId: string) => AccessBody & { readonly key?: string };
+  readonly key: (body: JsonObject, orgId: string) => AccessBody;
+  /** `id` as in the body, where it is one. */
+  readonly policy: (body: JsonObject, orgId: string) => AccessBody & { readonly id?: string };
+};
+
+const maxMetadataBytes = 16 * 1024;
+
+/** Compiles the schemas once. */
+export function createAccessBodies(): AccessBodies {
+  const ajv = new Ajv2020({ allErrors: true, strict: false });
+  const judged = (name: string, refuse: (problems: readonly Problem[]) => Error) => {
+    const validate = ajv.compile(accessSchemas[name] as JsonObject);
+    return (body: JsonObject): void => {
+      const problems = validate(body) ? furtherProblems(body) : (validate.errors ?? []).map(problemOf);
+      if (problems.length > 0) throw refuse(problems.slice(0, maxProblems));
+    };
+  };
+  const [newKey, key] = [judged('KeyRequest', keyInvalid), judged('KeyDocument', keyInvalid)];
+  const policy = judged('PolicyRequest', policyInvalid);
+  return {
+    newKey: (body, orgId) => {
+      newKey(body);
+      const { key: own, ...document } = body;
+      return { ...keyDocument(document, orgId), ...(typeof own === 'string' ? { key: own } : {}) };
+    },
+    key: (body, orgId) => {
+      key(body);
+      return keyDocument(body, orgId);
+    },
+    policy: (body, orgId) => {
+      policy(body);
+      const { id } = body;
+      return { ...policyDocument(body, orgId), ...(typeof id === 'string' ? { id } : {}) };
+    },
+  };
+}
+
+const maxProblems = 100;
+
+/** Without values: one of them may be a key. */
+function problemOf({ instancePath, keyword, message = '', params }: ErrorObject): Problem {
+  const member = String(params['additionalProperty'] ?? params['missingProperty'] ?? '');
+  const pointer = `${instancePath}${member === '' ? '' : `/${pointerStep(member)}`}`;
+  return { pointer, code: keyword, message: keyword === 'additionalProperties' ? 'is unknown here' : message };
+}
+
+function furtherProblems(body: JsonObject): readonly Problem[] {
+  const { meta_data: metadata = {}, access_rights: rights = {} } = body;
+  const isLong = Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes;
+  const long = { pointer: '/meta_data', code: 'size', message: `is larger than ${maxMetadataBytes} bytes` };
+  const other = Object.entries(isObject(rights) ? rights : {}).flatMap(([id, right]) => {
+    const { api_id: named = id } = isObject(right) ? right : {};
+    return named === id
+      ? []
+      : [{ pointer: `/access_rights/${id}/api_id`, code: 'api_id', message: 'differs from the name of the entry' }];
+  });
+  return [...(isLong ? [long] : []), ...other];
+}
+
+/** What we set ourselves is not taken from the body. */
+function own({ org_id: named, date_created: _, last_updated: __, ...document }: JsonObject, orgId: string): AccessBody {
+  return { document, isForeign: named !== undefined && named !== '' && named !== orgId };
+}
+
+function keyDocument(body: JsonObject, orgId: string): AccessBody {
+  const { document, isForeign } = own(body, orgId);
+  const { apply_policy_id: one, apply_policies: several = [], ...rest } = document;
+  const named = Array.isArray(several) ? several : [];
+  const policies: readonly Json[] = one === undefined || named.includes(one) ? named : [...named, one];
+  return { document: policies.length === 0 ? rest : { ...rest, apply_policies: policies }, isForeign };
+}
+
+function policyDocument(body: JsonObject, orgId: string): AccessBody {
+  const { document, isForeign } = own(withoutMember(body, 'id'), orgId);
+  const { active, is_inactive: isInactive, state, ...rest } = document;
+  const read = isInactive === true ? 'deny' : active === false ? 'draft' : 'active';
+  return {
+    document: { ...rest, access_rights: objectAt(rest, 'access_rights') ?? {}, state: state ?? read },
+    isForeign,
+  };
+}
+
+/** RFC 7386: null takes a member away. */
+export function mergePatch(target: Json | undefined, patch: Json): Json {
+  if (!isObject(patch)) return patch;
+  const result = new Map<string, Json>(Object.entries(isObject(target) ? target : {}));
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) result.delete(name);
+    else result.set(name, mergePatch(result.get(name), value));
+  }
+  return Object.fromEntries(result);
+}

@@ -1,0 +1,133 @@
+/** What commands on keys and policies share: one document per stream, its conditions, and what is known of the things it names. */
+import type { Json, JsonObject } from '../../domain/event.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import type { DomainEvent } from '../../domain/events.ts';
+import type { OrgId } from '../../domain/ids.ts';
+import { isObject } from '../../domain/json.ts';
+import { getApi } from '../../projections/api-catalog.ts';
+import type { Projector } from '../../projections/projector.ts';
+import type { ReadModelStore } from '../../projections/read-model-store.ts';
+import type { Call } from './call.ts';
+import { awaitPosition, etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
+import { boundedDiff } from './derived-fields.ts';
+import type { Command, PlannedWrite } from './handle-command.ts';
+import { expectedOf, type Loaded } from './load.ts';
+import type { Reply } from './responses.ts';
+import { hasScope } from './scopes.ts';
+
+export type AccessServices = {
+  readonly store: EventStore;
+  readonly models: ReadModelStore;
+  readonly projector: Pick<Projector, 'waitFor'>;
+};
+
+/** Who wants something, and what it may give away. */
+export type Asker = {
+  readonly orgId: OrgId;
+  readonly ifMatch: string | undefined;
+  /** The APIs that it may give access to; absent: every one. */
+  readonly apis?: ReadonlySet<string>;
+  readonly mayAllowAll: boolean;
+};
+
+export const askerOf = ({ caller, header }: Call): Asker => {
+  const { orgId, apis, scopes } = caller;
+  const mayAllowAll = !apis && hasScope(scopes, 'keys:admin');
+  return { orgId, ifMatch: header('if-match'), mayAllowAll, ...(apis ? { apis } : {}) };
+};
+
+type DocumentState =
+  | { readonly exists: false }
+  | { readonly exists: true; readonly orgId: OrgId; readonly document: JsonObject };
+
+type Decided = {
+  readonly events: readonly DomainEvent[];
+  readonly checks?: readonly PlannedWrite[];
+  readonly body: Json;
+  /** For repeats, where the body holds a secret. */
+  readonly replayed?: Json;
+  readonly headers?: Reply['headers'];
+};
+
+type Target<State> = {
+  readonly type: string;
+  readonly stream: string;
+  readonly load: (to?: bigint) => Promise<Loaded<State>>;
+  readonly decide: (state: State) => Decided;
+};
+
+/** The read models are at the head of the log before anything is decided on what they say. */
+export const onDocument = <State extends DocumentState>(
+  { store, projector }: AccessServices,
+  { orgId, ifMatch }: Asker,
+  { type, stream, load, decide }: Target<State>,
+): Command => ({
+  type,
+  aggregate: stream,
+  plan: async () => {
+    await awaitPosition(['apis', 'keys', 'policies'], await store.head(), projector.waitFor);
+    const loaded = await load();
+    const { events, checks = [], body, replayed, headers: further = {} } = decide(loaded.state);
+    const { era } = store.identity;
+    const etag = etagOf(loaded.head ?? 0n, era);
+    if (ifMatch !== undefined && !matchesTag(ifMatch, etag)) {
+      throw preconditionFailed(etag, await differenceSince(ifMatch, era, orgId, loaded, load));
+    }
+    const isUnchanged = events.length === 0;
+    const headers = {
+      ...further,
+      ETag: isUnchanged ? etag : etagOf((loaded.head ?? -1n) + BigInt(events.length), era),
+      ...(isUnchanged ? { 'x-svc-unchanged': 'true' } : {}),
+    };
+    const checked = isUnchanged || !store.can.checks ? [] : checks;
+    return {
+      writes: [{ stream, expected: expectedOf(loaded), events }, ...checked],
+      reply: { status: 200, headers, body },
+      ...(replayed === undefined ? {} : { replayed: { status: 200, headers, body: replayed } }),
+    };
+  },
+});
+
+/** What the others changed; nothing for a revision that never was, or was another organisation's. */
+async function differenceSince<State extends DocumentState>(
+  header: string,
+  era: number,
+  orgId: OrgId,
+  { state: now, head }: Loaded<State>,
+  load: Target<State>['load'],
+): Promise<readonly JsonObject[] | undefined> {
+  const revision = namedRevision(header, era);
+  if (revision === undefined || head === undefined || revision >= head) return undefined;
+  const { state: then } = await load(revision);
+  if (!now.exists || !then.exists || now.orgId !== orgId || then.orgId !== orgId) return undefined;
+  const bounded = boundedDiff(then.document, now.document);
+  return 'diff' in bounded ? bounded.diff : undefined;
+}
+
+const rightsOf = ({ access_rights: rights }: JsonObject): JsonObject => (isObject(rights) ? rights : {});
+
+export const apisOf = (document: JsonObject): readonly string[] => Object.keys(rightsOf(document));
+
+/** Those of the ids that the asker may not give away. */
+export const beyond = ({ apis }: Asker, ids: readonly string[]): readonly string[] =>
+  apis ? [...new Set(ids)].filter((id) => !apis.has(id)) : [];
+
+/** The document with ids and names of its APIs filled in, and the ids that are no API of the organisation. */
+export function withApis(
+  { models }: AccessServices,
+  orgId: OrgId,
+  document: JsonObject,
+): { readonly document: JsonObject; readonly unknownApis: readonly string[] } {
+  const ids = apisOf(document);
+  if (ids.length === 0) return { document, unknownApis: [] };
+  const rights = rightsOf(document);
+  const found = ids.map((id) => ({ id, right: rights[id], api: getApi(models, orgId, id) }));
+  const filled = found.map(({ id, right, api }): readonly [string, Json] => [
+    id,
+    { ...(isObject(right) ? right : {}), api_id: id, api_name: api?.name ?? '' },
+  ]);
+  return {
+    document: { ...document, access_rights: Object.fromEntries(filled) },
+    unknownApis: found.filter(({ api }) => !api).map(({ id }) => id),
+  };
+}

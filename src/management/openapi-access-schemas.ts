@@ -1,0 +1,114 @@
+/** JSON Schemas of access keys and policies; bodies that come in are judged by theirs. */
+import type { JsonObject } from '../../domain/event.ts';
+
+const text = { type: 'string' };
+const flag = { type: 'boolean' };
+const amount = { type: 'number', minimum: -1 };
+const whole = { type: 'integer', minimum: -1 };
+const maybe = { type: ['string', 'null'] };
+const line = { type: 'string', maxLength: 200, pattern: '^[^\\p{Cc}]*$' };
+const name = { ...line, minLength: 1 };
+const id = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' };
+
+const listOf = (items: JsonObject, maxItems = 100): JsonObject => ({ type: 'array', items, maxItems });
+const names = { ...listOf(name), uniqueItems: true };
+
+const closed = (properties: JsonObject, required: readonly string[] = []): JsonObject => ({
+  type: 'object',
+  additionalProperties: false,
+  required,
+  properties,
+});
+
+const rates = { rate: amount, per: { ...amount, description: 'Seconds.' } };
+const limits = {
+  ...rates,
+  ...{ throttle_interval: amount, throttle_retry_limit: whole },
+  ...{ quota_max: whole, quota_renewal_rate: { ...whole, description: 'Seconds.' } },
+};
+
+const path = { type: 'string', minLength: 1, maxLength: 2_048 };
+
+const accessRight = closed({
+  ...{ api_id: id, api_name: line, versions: names },
+  allowed_urls: listOf(closed({ url: path, methods: names }, ['url'])),
+  limit: closed(limits),
+  allowance_scope: line,
+  endpoints: listOf(
+    closed({ path, methods: listOf(closed({ name, limit: closed(rates) }, ['name'])) }, ['path', 'methods']),
+  ),
+});
+
+const accessRights = {
+  type: 'object',
+  maxProperties: 1_000,
+  propertyNames: id,
+  additionalProperties: accessRight,
+  description: 'By API id; empty grants nothing.',
+};
+
+const common = {
+  ...{ org_id: { ...line, description: "Always the caller's." }, last_updated: line },
+  ...{ tags: names, meta_data: { type: 'object', description: 'At most 16 KiB.' }, access_rights: accessRights },
+  ...limits,
+  max_query_depth: whole,
+};
+
+const keyDocument = {
+  ...common,
+  alias: line,
+  allow_all_apis: { ...flag, description: 'Every API of the organisation; needs `keys:admin`.' },
+  apply_policies: { ...listOf(id), uniqueItems: true },
+  apply_policy_id: { ...id, description: 'The short form of `apply_policies` with one policy.' },
+  expires: { ...whole, description: 'Unix seconds; 0 or -1: never.' },
+  is_inactive: flag,
+  enable_detailed_recording: flag,
+  date_created: line,
+};
+
+const partitions = closed({ acl: flag, rate_limit: flag, quota: flag, complexity: flag, per_api: flag });
+
+const policyDocument = {
+  ...common,
+  ...{ id, name, partitions, state: { type: 'string', enum: ['active', 'draft', 'deny'] } },
+  active: { ...flag, description: 'False is read as `state` `draft`.' },
+  is_inactive: { ...flag, description: 'True is read as `state` `deny`.' },
+  key_expires_in: { type: 'integer', minimum: 0, description: 'Seconds from the creation of a key; 0: never.' },
+};
+
+const shownKey = { key_id: text, key_hash: text, data: { $ref: '#/components/schemas/KeyDocument' } };
+const answered = { Message: text, Status: text };
+const open = (properties: JsonObject): JsonObject => ({
+  type: 'object',
+  required: Object.keys(properties),
+  properties,
+});
+
+const listedKey = open({
+  ...{ key_hash: text, key_id: text, prefix: text, alias: text, org_id: text, apply_policies: names },
+  ...{ expires: { type: 'integer' }, is_inactive: flag, tags: names, created_at: text },
+});
+
+export const accessSchemas: JsonObject = {
+  KeyDocument: closed(keyDocument),
+  KeyRequest: closed({
+    ...keyDocument,
+    key: {
+      type: 'string',
+      pattern: '^[\\x21-\\x7e]{16,512}$',
+      description: 'A key of your own: 16 to 512 printable characters without white space. Without it one is made.',
+    },
+  }),
+  CreatedKey: open({ key: maybe, ...shownKey, ...answered }),
+  UpdatedKey: open({ ...shownKey, ...answered }),
+  Key: open(shownKey),
+  KeyList: open({ keys: { type: 'array', items: listedKey }, next: maybe, total: { type: 'integer' } }),
+  Policy: closed(policyDocument),
+  PolicyRequest: closed(policyDocument, ['name']),
+  PolicyAnswer: open({ ID: text, Meta: text, ...answered }),
+  PolicyList: open({
+    policies: { type: 'array', items: { $ref: '#/components/schemas/Policy' } },
+    next: maybe,
+    total: { type: 'integer' },
+  }),
+};

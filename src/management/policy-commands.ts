@@ -1,0 +1,90 @@
+/** Commands on policies. */
+import { accessExceeds, policyInvalid } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/event.ts';
+import { type OrgId, type PolicyId, policyStream } from '../../domain/ids.ts';
+import { textAt } from '../../domain/json.ts';
+import { policy } from '../../domain/policy.ts';
+import { keysWithPolicy } from '../../projections/keys.ts';
+import { isNameTaken } from '../../projections/policies.ts';
+import type { AccessBody } from './access-bodies.ts';
+import { type AccessServices, type Asker, apisOf, beyond, onDocument, withApis } from './access-commands.ts';
+import { documentSha256 } from './derived-fields.ts';
+import type { Command } from './handle-command.ts';
+import { warned } from './key-commands.ts';
+import { loadPolicy } from './load.ts';
+
+export const createPolicy = (
+  services: AccessServices,
+  asker: Asker,
+  policyId: PolicyId,
+  wanted: AccessBody,
+): Command => ({
+  ...onDocument(services, asker, {
+    ...target(services, policyId, 'CreatePolicy'),
+    decide: (state) => {
+      const events = policy.decide({ type: 'CreatePolicy', ...wantedOf(services, asker, policyId, wanted) }, state);
+      const headers = { Location: `/api/policies/${policyId}`, ...warned(wanted.isForeign) };
+      return { events, body: answered(policyId, 'Policy created'), headers };
+    },
+  }),
+  aggregate: namesOf(asker.orgId),
+});
+
+/** `change`: the new document from the one before. */
+export const updatePolicy = (
+  services: AccessServices,
+  asker: Asker,
+  policyId: PolicyId,
+  change: (before: JsonObject) => AccessBody,
+): Command => ({
+  ...onDocument(services, asker, {
+    ...target(services, policyId, 'UpdatePolicy'),
+    decide: (state) => {
+      const own = state.exists && state.orgId === asker.orgId ? state : undefined;
+      const wanted = own ? change(own.document) : { document: {}, isForeign: false };
+      const events = policy.decide({ type: 'UpdatePolicy', ...wantedOf(services, asker, policyId, wanted) }, state);
+      return { events, body: answered(policyId, 'Data updated'), headers: warned(wanted.isForeign) };
+    },
+  }),
+  aggregate: namesOf(asker.orgId),
+});
+
+export const deletePolicy = (services: AccessServices, asker: Asker, policyId: PolicyId, isForced: boolean): Command =>
+  onDocument(services, asker, {
+    ...target(services, policyId, 'DeletePolicy'),
+    decide: (state) => {
+      const { orgId } = asker;
+      const usedBy = keysWithPolicy(services.models, orgId, policyId);
+      const events = policy.decide({ type: 'DeletePolicy', orgId, policyId, usedBy, isForced }, state);
+      return { events, body: answered(policyId, 'Data deleted') };
+    },
+  });
+
+const target = ({ store }: AccessServices, policyId: PolicyId, type: string) => ({
+  type,
+  stream: policyStream(policyId),
+  load: (to?: bigint) => loadPolicy(store, policyId, to),
+});
+
+/** Two that want one name wait for each other; the second one then finds it taken. */
+const namesOf = (orgId: OrgId): string => `policy names of ${orgId}`;
+
+const answered = (policyId: PolicyId, message: string): JsonObject => ({
+  ...{ ID: policyId, Message: message, Meta: policyId, Status: 'OK' },
+});
+
+function wantedOf(services: AccessServices, asker: Asker, policyId: PolicyId, wanted: AccessBody) {
+  const { orgId } = asker;
+  const { document, unknownApis } = withApis(services, orgId, wanted.document);
+  if (unknownApis.length > 0) {
+    const message = `there are no APIs ${unknownApis.join(', ')}`;
+    throw policyInvalid([{ pointer: '/access_rights', code: 'unknown', message }]);
+  }
+  const foreign = beyond(asker, apisOf(document));
+  if (foreign.length > 0) throw accessExceeds('/access_rights', `not yours to give: ${foreign.join(', ')}`);
+  const name = textAt(document, 'name') ?? '';
+  return {
+    ...{ orgId, policyId, document, docSha256: documentSha256(document) },
+    isNameTaken: isNameTaken(services.models, orgId, name, policyId),
+  };
+}

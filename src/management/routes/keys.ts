@@ -1,0 +1,214 @@
+/** Access keys: creating, listing, reading, changing and deleting them. */
+import { keyUnknown } from '../../../domain/errors.ts';
+import type { Json, JsonObject } from '../../../domain/event.ts';
+import { shortPosition } from '../../../domain/event-store.ts';
+import { keyStream } from '../../../domain/ids.ts';
+import { findKey, type KeyEntry, listKeys } from '../../../projections/keys.ts';
+import { mergePatch } from '../access-bodies.ts';
+import { askerOf } from '../access-commands.ts';
+import { readJsonObject } from '../bodies.ts';
+import {
+  booleanParameter,
+  type Call,
+  commandContext,
+  cursorParameter,
+  numberParameter,
+  textParameters,
+} from '../call.ts';
+import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
+import type { ErrorCode } from '../errors.ts';
+import { createKey, deleteKey, shownKey, updateKey } from '../key-commands.ts';
+import { keyOfPath, newKeyText } from '../key-text.ts';
+import { loadKey } from '../load.ts';
+import { pageReply } from '../paging.ts';
+import * as parameter from '../parameters.ts';
+import { askedMoment, documentsFor } from '../past-reads.ts';
+import type { Reply } from '../responses.ts';
+import type { Route, Services } from '../route.ts';
+import { revisionAt } from '../time-travel.ts';
+
+const hashOf = ({ params }: Call) => keyOfPath(params['keyId'] ?? '');
+
+async function list(call: Call, services: Services): Promise<Reply> {
+  const after = cursorParameter(call, 'after');
+  const flags = (['expired', 'inactive'] as const).filter((name) => call.query.has(name));
+  const query = {
+    ...textParameters(call, ['q', 'policy', 'api', 'tag']),
+    ...Object.fromEntries(flags.map((name) => [name, booleanParameter(call, name)])),
+    limit: numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 }),
+    ...(after === undefined ? {} : { after }),
+  };
+  await awaitRevision(call.query, ['keys'], services.projector);
+  const { documents, time } = await documentsFor(call, services, 'key');
+  const { keys, next, total } = listKeys(documents, call.caller.orgId, query, time);
+  return pageReply(call, { keys: keys.map(listed), next, total } as { readonly next: string | null });
+}
+
+const listed = ({ orgId, keyHash, prefix, alias, policies, tags, expires, isInactive, createdAt }: KeyEntry): Json => ({
+  ...{ key_hash: keyHash, key_id: keyHash, prefix, alias, org_id: orgId, apply_policies: policies },
+  ...{ expires, is_inactive: isInactive, tags, created_at: createdAt },
+});
+
+async function read(call: Call, services: Services): Promise<Reply> {
+  const { models, projector, store } = services;
+  const { orgId } = call.caller;
+  const keyHash = hashOf(call);
+  await awaitRevision(call.query, ['keys'], projector);
+  const moment = await askedMoment(call, services);
+  if (moment) {
+    const revision = await revisionAt(store, keyStream(keyHash), moment.position);
+    const { state, head, position } = revision === undefined ? gone : await loadKey(store, keyHash, revision);
+    if (!state.exists || state.orgId !== orgId) throw keyUnknown();
+    const headers = { ETag: etagOf(head ?? 0n, store.identity.era), 'x-svc-revision': shortPosition(position ?? '') };
+    return { status: 200, headers, body: shownKey(orgId, keyHash, state.document) };
+  }
+  const found = findKey(models, orgId, keyHash);
+  if (!found) throw keyUnknown();
+  const headers = {
+    ETag: etagOf(found.revision, store.identity.era),
+    'x-svc-revision': shortPosition(found.position),
+  };
+  if (isNotModified(call.header('if-none-match'), headers.ETag)) return { status: 304, headers };
+  const dates = { date_created: found.createdAt, last_updated: found.updatedAt };
+  return { status: 200, headers, body: shownKey(orgId, keyHash, { ...found.document, ...dates }) };
+}
+
+const gone = { state: { exists: false }, head: undefined, position: undefined } as const;
+
+const create = (call: Call, services: Services): Promise<Reply> => {
+  const { key: own, ...wanted } = services.accessBodies.newKey(readJsonObject(call.body), call.caller.orgId);
+  const isDryRun = booleanParameter(call, 'dryRun');
+  const command = createKey(services, askerOf(call), own ?? newKeyText(), wanted, isDryRun);
+  return services.commands.run(commandContext(call), command);
+};
+
+const replace = (call: Call, services: Services): Promise<Reply> => {
+  const wanted = services.accessBodies.key(readJsonObject(call.body), call.caller.orgId);
+  return services.commands.run(
+    commandContext(call),
+    updateKey(services, askerOf(call), hashOf(call), () => wanted),
+  );
+};
+
+const patch = (call: Call, services: Services): Promise<Reply> => {
+  const change = readJsonObject(call.body);
+  const command = updateKey(services, askerOf(call), hashOf(call), (before) =>
+    services.accessBodies.key(mergePatch(before, change) as JsonObject, call.caller.orgId),
+  );
+  return services.commands.run(commandContext(call), command);
+};
+
+const remove = (call: Call, services: Services): Promise<Reply> =>
+  services.commands.run(commandContext(call), deleteKey(services, askerOf(call), hashOf(call)));
+
+const keyHash = '5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8';
+const document = { alias: 'till 7', tags: ['shop'], rate: 10, per: 1 };
+const shown = { key_id: keyHash, key_hash: keyHash, data: { ...document, org_id: '68ff52c1a3a94f0d92c1b7aa' } };
+const example = { ...document, is_inactive: true };
+
+const json = { types: ['application/json'], maxBytes: 256 * 1024 };
+const reading = { tag: 'keys', form: 'documented', scope: 'keys:read' } as const;
+const writing = { tag: 'keys', form: 'documented', scope: 'keys:write' } as const;
+const refused: readonly ErrorCode[] = ['access_exceeds', 'body_malformed', 'key_invalid', 'revision_not_reached'];
+const changed = {
+  description: 'The key as it is now',
+  schema: { $ref: '#/components/schemas/UpdatedKey' },
+  example: { ...shown, Message: 'Key updated', Status: 'OK' },
+};
+
+export const keyRoutes: readonly Route[] = [
+  {
+    ...writing,
+    method: 'POST',
+    path: '/api/keys',
+    operationId: 'createKey',
+    summary: 'Creates an access key; the key is in this answer only, and null when the request is repeated',
+    parameters: parameter.writeParameters,
+    body: { ...json, description: 'What the key may do', schema: 'KeyRequest', example: document },
+    answer: {
+      description: 'The key and its hash',
+      schema: { $ref: '#/components/schemas/CreatedKey' },
+      example: { key: 'svck_<43 characters>', ...shown, Message: 'Key created', Status: 'OK' },
+    },
+    errors: [...refused, 'key_exists'],
+    handle: create,
+  },
+  {
+    ...reading,
+    method: 'GET',
+    path: '/api/keys',
+    operationId: 'listKeys',
+    summary: 'Access keys, oldest first, by their hashes, now or at a time',
+    parameters: [
+      parameter.queryParameter('q', 'Part of the alias or the prefix.'),
+      parameter.queryParameter('policy', 'Keys with this policy only.'),
+      parameter.queryParameter('api', 'Keys with rights for this API of their own only.'),
+      parameter.queryParameter('tag', 'Keys with this tag only.'),
+      parameter.queryParameter('expired', 'Expired keys only, or none of them.', { type: 'boolean' }),
+      parameter.queryParameter('inactive', 'Inactive keys only, or none of them.', { type: 'boolean' }),
+      ...[parameter.limit, parameter.after, parameter.at, parameter.minRevision],
+    ],
+    answer: {
+      description: 'One page',
+      schema: { $ref: '#/components/schemas/KeyList' },
+      example: { keys: [], next: null, total: 0 },
+    },
+    errors: ['at_invalid', 'revision_not_reached'],
+    handle: list,
+  },
+  {
+    ...reading,
+    method: 'GET',
+    path: '/api/keys/{keyId}',
+    operationId: 'getKey',
+    summary: 'One key by its hash, or by a key that was made here; now or at a time',
+    parameters: [parameter.at, parameter.minRevision, parameter.ifNoneMatch],
+    answer: { description: 'The key', schema: { $ref: '#/components/schemas/Key' }, example: shown },
+    errors: ['at_invalid', 'id_invalid', 'key_unknown', 'revision_not_reached'],
+    handle: read,
+  },
+  {
+    ...writing,
+    method: 'PUT',
+    path: '/api/keys/{keyId}',
+    operationId: 'replaceKey',
+    summary: 'Replaces what a key may do; the key itself stays',
+    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    body: { ...json, description: 'The whole document', schema: 'KeyDocument', example },
+    answer: changed,
+    errors: [...refused, 'id_invalid', 'key_unknown', 'precondition_failed'],
+    handle: replace,
+  },
+  {
+    ...writing,
+    method: 'PATCH',
+    path: '/api/keys/{keyId}',
+    operationId: 'patchKey',
+    summary: 'Changes members of the document (merge patch, RFC 7386); null takes one away',
+    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    body: {
+      types: ['application/merge-patch+json', 'application/json'],
+      maxBytes: json.maxBytes,
+      description: 'What is to be different',
+      example: { is_inactive: true },
+    },
+    answer: changed,
+    errors: [...refused, 'id_invalid', 'key_unknown', 'precondition_failed'],
+    handle: patch,
+  },
+  {
+    ...writing,
+    method: 'DELETE',
+    path: '/api/keys/{keyId}',
+    operationId: 'deleteKey',
+    summary: 'Deletes a key',
+    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    answer: {
+      description: 'Deleted',
+      schema: { $ref: '#/components/schemas/Answer' },
+      example: { Message: 'Key deleted successfully.', Meta: null, Status: 'OK' },
+    },
+    errors: ['id_invalid', 'key_unknown', 'precondition_failed', 'revision_not_reached'],
+    handle: remove,
+  },
+];
