@@ -1,9 +1,10 @@
 /** Schema of `server.authentication` (api-definition design 9 and the product document's table). */
-import { block, filledText, flag, integer, list, mapOf, object, text } from './shapes.ts';
+import { block, filledText, flag, integer, list, mapOf, object, shared, text } from './shapes.ts';
 
-const source = object({ enabled: flag, name: text });
-const sources = object({ header: source, query: source, cookie: source });
-const withSources = { AuthSources: sources, header: source, query: source, cookie: source };
+export const source = object({ enabled: flag, name: text });
+const ofKinds = { header: shared('source'), query: shared('source'), cookie: shared('source') };
+export const sources = object(ofKinds);
+const withSources = { AuthSources: shared('sources'), ...ofKinds };
 
 const idExtractor = block({
   source: text,

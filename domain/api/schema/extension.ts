@@ -2,19 +2,24 @@
 import { nearestName, type Warning } from '../../errors.ts';
 import type { Json } from '../../event.ts';
 import { isObject, pointerStep } from '../../json.ts';
+import { source, sources } from './authentication.ts';
 import { infoSchema } from './info.ts';
-import { middlewareSchema } from './middleware.ts';
+import { headerTransform, middlewareSchema, pluginEntry, pluginList, pluginWrapper } from './middleware.ts';
 import { serverSchema } from './server.ts';
 import { anyObject, mapOf, object, type Schema } from './shapes.ts';
-import { upstreamSchema } from './upstream.ts';
+import { serviceDiscovery, upstreamSchema } from './upstream.ts';
 
+const definitions = { headerTransform, pluginEntry, pluginList, pluginWrapper, serviceDiscovery, source, sources };
 const parts = { info: infoSchema, middleware: middlewareSchema, server: serverSchema, upstream: upstreamSchema };
 
-/** `x-svc-api-gateway` of an OAS API. */
-export const oasExtensionSchema: Schema = object(parts, ['info', 'server', 'upstream']);
-
 /** `x-svc-api-gateway` of a streams API, where `upstream` may be missing. */
-export const streamsExtensionSchema: Schema = object(parts, ['info', 'server']);
+export const streamsExtensionSchema: Schema = {
+  ...{ $id: 'urn:svc:extension', $defs: definitions },
+  ...object(parts, ['info', 'server']),
+};
+
+/** `x-svc-api-gateway` of an OAS API. */
+export const oasExtensionSchema: Schema = { $ref: 'urn:svc:extension', required: ['upstream'] };
 
 /** `x-svc-streaming`: one member, `streams`; any name is legal except the empty one. */
 export const streamingSchema: Schema = {
@@ -23,7 +28,8 @@ export const streamingSchema: Schema = {
 };
 
 /** A warning for each key that the schema does not name, with the nearest that it does (api-definition design 0.5). */
-export function unknownKeys(value: Json, schema: Schema, pointer: string): readonly Warning[] {
+export function unknownKeys(value: Json, reference: Schema, pointer: string): readonly Warning[] {
+  const schema = resolved(reference);
   if (Array.isArray(value)) {
     const items = schema['items'] as Schema | undefined;
     return items ? value.flatMap((element, index) => unknownKeys(element, items, `${pointer}/${index}`)) : [];
@@ -43,4 +49,9 @@ function unknownKey(pointer: string, name: string, known: readonly string[]): Wa
   const nearest = nearestName(name, known);
   const hint = nearest ? `, did you mean "${nearest}"?` : '; it is stored and has no effect';
   return { pointer, code: 'unknown_key', text: `unknown key "${name}"${hint}` };
+}
+
+function resolved(schema: Schema): Schema {
+  const name = String(schema['$ref'] ?? '').replace('#/$defs/', '');
+  return Object.hasOwn(definitions, name) ? definitions[name as keyof typeof definitions] : schema;
 }

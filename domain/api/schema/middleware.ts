@@ -11,15 +11,16 @@ import {
   list,
   mapOf,
   object,
+  shared,
   text,
 } from './shapes.ts';
 
-const pluginEntry = block({ functionName: filledText, path: text, rawBodyOnly: flag, requireSession: flag }, [
+export const pluginEntry = block({ functionName: filledText, path: text, rawBodyOnly: flag, requireSession: flag }, [
   'functionName',
 ]);
-const pluginList = list(pluginEntry);
-const pluginWrapper = object({ plugins: pluginList }, ['plugins']);
-const headerTransform = block({ add: headerPairs, remove: list(httpToken) });
+export const pluginList = list(shared('pluginEntry'));
+export const pluginWrapper = object({ plugins: shared('pluginList') }, ['plugins']);
+export const headerTransform = block({ add: headerPairs, remove: list(httpToken) });
 
 const globalSchema = object({
   cache: block({
@@ -47,18 +48,18 @@ const globalSchema = object({
     data: block({ value: anyObject }, ['value']),
     driver: text,
   }),
-  prePlugins: pluginList,
-  postAuthenticationPlugins: pluginList,
-  postPlugins: pluginList,
-  responsePlugins: pluginList,
-  prePlugin: pluginWrapper,
-  postAuthenticationPlugin: pluginWrapper,
-  postPlugin: pluginWrapper,
-  responsePlugin: pluginWrapper,
+  prePlugins: shared('pluginList'),
+  postAuthenticationPlugins: shared('pluginList'),
+  postPlugins: shared('pluginList'),
+  responsePlugins: shared('pluginList'),
+  prePlugin: shared('pluginWrapper'),
+  postAuthenticationPlugin: shared('pluginWrapper'),
+  postPlugin: shared('pluginWrapper'),
+  responsePlugin: shared('pluginWrapper'),
   requestSizeLimit: block({ value: { type: 'integer', minimum: 1 } }, ['value']),
-  trafficLogs: block({ tagHeaders: list(httpToken), customRetentionPeriod: count, plugins: pluginList }),
-  transformRequestHeaders: headerTransform,
-  transformResponseHeaders: headerTransform,
+  trafficLogs: block({ tagHeaders: list(httpToken), customRetentionPeriod: count, plugins: shared('pluginList') }),
+  transformRequestHeaders: shared('headerTransform'),
+  transformResponseHeaders: shared('headerTransform'),
 });
 
 /** Blocks of an operation all have `enabled`; their other members are checked when the gateway offers them. */

@@ -31,3 +31,6 @@ export const mapOf = (values: Schema): Schema => ({ type: 'object', additionalPr
 
 /** Name and value pairs of headers. */
 export const headerPairs: Schema = list(object({ name: httpToken, value: text }, ['name', 'value']));
+
+/** A shape that occurs in several places is written once, below `$defs` of the extension: compilers take it once too. */
+export const shared = (name: string): Schema => ({ $ref: `#/$defs/${name}` });

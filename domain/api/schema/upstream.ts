@@ -1,7 +1,7 @@
 /** Schema of the extension's `upstream` (api-definition design 10). */
-import { anyObject, block, count, duration, filledText, flag, list, object, text } from './shapes.ts';
+import { anyObject, block, count, duration, filledText, flag, list, object, shared, text } from './shapes.ts';
 
-const serviceDiscovery = block({
+export const serviceDiscovery = block({
   cache: block({ timeout: count }),
   cacheTimeout: count,
   dataPath: text,
@@ -25,8 +25,8 @@ export const upstreamSchema = object({
     ),
   }),
   rateLimit: block({ rate: { type: 'integer', minimum: 1 }, per: duration }, ['rate', 'per']),
-  serviceDiscovery,
-  test: object({ serviceDiscovery }),
+  serviceDiscovery: shared('serviceDiscovery'),
+  test: object({ serviceDiscovery: shared('serviceDiscovery') }),
   preserveHostHeader: block(),
   preserveTrailingSlash: block(),
   enforceTimeout: block({ duration }),

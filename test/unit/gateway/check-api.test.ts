@@ -1,5 +1,7 @@
 /** The one check of an API: shape, rules, what is not offered, and remarks, each with its pointer. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
+import { oasExtensionSchema, streamingSchema, streamsExtensionSchema } from '../../../domain/api/schema/extension.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { toApiId, toOrgId } from '../../../domain/ids.ts';
 import { createCheckApi } from '../../../gateway/check-api.ts';
@@ -252,5 +254,26 @@ describe('checkApi remarks', () => {
   it('streams that are stored', () => {
     const { warnings } = check({ ...apiDocument(), 'x-svc-streaming': { streams: { a: {} } } });
     expect(warnings.map(({ pointer: place }) => place)).to.deep.equal(['/x-svc-streaming/streams']);
+  });
+});
+
+describe('the schemas of the extensions', () => {
+  it('are themselves JSON Schema 2020-12, which the start of a gateway does not check again', () => {
+    const ajv = new Ajv2020();
+    for (const schema of [streamsExtensionSchema, oasExtensionSchema, streamingSchema]) {
+      expect(ajv.validateSchema(schema), JSON.stringify(ajv.errors)).to.equal(true);
+    }
+  });
+
+  it('finds unknown keys behind a shape that is written once and used in many places', () => {
+    const document = apiDocument({});
+    const extension = document['x-svc-api-gateway'] as JsonObject;
+    const middleware = { global: { prePlugins: [{ enabled: false, functionName: 'f', pathh: 'x' }] } };
+    const { warnings } = check({ ...document, 'x-svc-api-gateway': { ...extension, middleware } });
+    expect(warnings).to.deep.include({
+      pointer: '/x-svc-api-gateway/middleware/global/prePlugins/0/pathh',
+      code: 'unknown_key',
+      text: 'unknown key "pathh", did you mean "path"?',
+    });
   });
 });
