@@ -137,7 +137,7 @@ export const accessExceeds = (pointer: string, reason: string): Refusal =>
     { pointer, code: 'access_exceeds', message: reason },
   ]);
 
-export const keyUnknown = (): Refusal => new Refusal('key_unknown', 'Key not found.');
+export const keyUnknown = (): Refusal => new Refusal('key_unknown', 'Could not retrieve key detail.');
 
 export const keyExists = (): Refusal => new Refusal('key_exists', 'This key is there already.');
 
@@ -149,7 +149,7 @@ export const keyInvalid = (problems: readonly Problem[]): Refusal =>
     problems,
   );
 
-export const policyUnknown = (): Refusal => new Refusal('policy_unknown', 'Policy not found.');
+export const policyUnknown = (): Refusal => new Refusal('policy_unknown', 'Could not retrieve portal object.');
 
 export const policyExists = (): Refusal => new Refusal('policy_exists', 'A policy with this id exists.');
 

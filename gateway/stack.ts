@@ -1,5 +1,6 @@
 /** The table of the chain: which steps there are, in which order, and when an API has them (plugins design 2). */
-import type { ApiDefinition } from '../domain/api/definition.ts';
+import type { ApiDefinition, HeaderTransform } from '../domain/api/definition.ts';
+import type { Json } from '../domain/event.ts';
 import type { Step } from './http/context.ts';
 import { authenticate } from './middleware/authentication/authenticate.ts';
 import type { LookUpKey } from './middleware/authentication/token.ts';
@@ -22,62 +23,95 @@ export type StackDependencies = {
   readonly bodyIdleMs: number;
 };
 
-type StackRow = {
+export type StackRow = {
   readonly name: string;
   readonly phase: 'request' | 'response';
+  /** Where the extension configures it. */
+  readonly place: readonly string[];
   readonly on: (definition: ApiDefinition) => boolean;
+  /** Why it is off although its block is switched on. */
+  readonly idle: string;
+  /** What it was made with, for people. */
+  readonly shown: (definition: ApiDefinition) => Json;
   readonly make: (definition: ApiDefinition, dependencies: StackDependencies) => Step;
 };
 
 /** In the order in which they run. A step that an API does not need is not in its arrays. */
-const stack: readonly StackRow[] = [
+export const stack: readonly StackRow[] = [
   {
     name: 'expiry',
     phase: 'request',
+    place: ['info', 'expiration'],
     on: ({ expiresAt }) => expiresAt !== undefined,
+    idle: 'the API has no end',
+    shown: ({ expiresAt = 0 }) => ({ expiresAt: new Date(expiresAt).toISOString() }),
     make: ({ expiresAt = 0 }, { clock }) => expiry(expiresAt, clock),
   },
   {
     name: 'cors',
     phase: 'request',
+    place: ['middleware', 'global', 'cors'],
     on: (definition) => definition.cors !== undefined,
+    idle: 'nothing is configured',
+    shown: ({ cors: rules }) => ({ ...present(rules) }),
     make: ({ cors: rules, apiId }, { log }) => cors(present(rules), apiId, log),
   },
   {
     name: 'request-size',
     phase: 'request',
+    place: ['middleware', 'global', 'requestSizeLimit'],
     on: ({ requestSizeLimit }) => requestSizeLimit !== undefined,
+    idle: 'the limit is 0, which is none',
+    shown: ({ requestSizeLimit = 0 }) => ({ maxBytes: requestSizeLimit }),
     make: ({ requestSizeLimit = 0 }) => requestSize(requestSizeLimit),
   },
   {
     name: 'context-variables',
     phase: 'request',
+    place: ['middleware', 'global', 'contextVariables'],
     on: (definition) => definition.contextVariables && needsFields(textsOf(definition)),
+    idle: 'no text of the API names a field of a body, so bodies are not read; other variables are filled in where they stand',
+    shown: () => ({ reads: 'form fields of the body' }),
     make: (_, { bodyIdleMs }) => formFields(bodyIdleMs),
   },
   {
     name: 'authentication',
     phase: 'request',
+    place: ['server', 'authentication'],
     on: ({ authentication }) => authentication !== undefined,
+    idle: 'no scheme is switched on',
+    shown: ({ authentication }) => ({
+      ...present(authentication),
+      sources: present(authentication).sources.map((source) => ({ ...source })),
+    }),
     make: ({ authentication }, { lookUpKey }) => authenticate(present(authentication).sources, lookUpKey),
   },
   {
     name: 'rate-limit-api',
     phase: 'request',
+    place: ['upstream', 'rateLimit'],
     on: ({ upstream }) => upstream.rateLimit !== undefined,
+    idle: 'nothing is configured',
+    shown: ({ upstream }) => ({ ...present(upstream.rateLimit) }),
     make: ({ apiId, upstream }, { counters, rateLimitHeaders }) =>
       rateLimit(apiId, present(upstream.rateLimit), { counters, headers: rateLimitHeaders }),
   },
   {
     name: 'request-headers',
     phase: 'request',
+    place: ['middleware', 'global', 'transformRequestHeaders'],
     on: (definition) => definition.requestHeaders !== undefined,
+    idle: 'it adds and removes nothing',
+    shown: ({ requestHeaders: transform }) => transformShown(transform),
     make: (definition) => requestHeaders(present(definition.requestHeaders), definition.contextVariables),
   },
   {
     name: 'response-headers',
     phase: 'response',
+    place: ['middleware', 'global', 'transformResponseHeaders'],
     on: (definition) => definition.responseHeaders !== undefined,
+    idle: 'it adds and removes nothing',
+    shown: ({ responseHeaders: transform }) => transformShown(transform),
     make: (definition) => responseHeaders(present(definition.responseHeaders), definition.contextVariables),
   },
 ];
@@ -102,6 +136,11 @@ function present<T>(part: T | undefined): T {
   if (part === undefined) throw new Error('A step of the chain was made for an API that does not have it.');
   return part;
 }
+
+const transformShown = (transform: HeaderTransform | undefined): Json => {
+  const { remove, add } = present(transform);
+  return { remove, add: add.map((pair) => ({ ...pair })) };
+};
 
 const textsOf = ({ requestHeaders, responseHeaders }: ApiDefinition): readonly string[] =>
   [...(requestHeaders?.add ?? []), ...(responseHeaders?.add ?? [])].map(({ value }) => value);

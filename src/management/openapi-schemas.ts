@@ -1,6 +1,7 @@
 /** Schemas of the API's own document, by name. */
 import type { JsonObject } from '../../domain/event.ts';
 import { accessSchemas } from './openapi-access-schemas.ts';
+import { chainSchemas } from './openapi-chain-schemas.ts';
 import { configSchemas } from './openapi-config-schemas.ts';
 import { feedSchemas } from './openapi-feed-schemas.ts';
 import { projectionSchemas } from './openapi-projection-schemas.ts';
@@ -26,6 +27,7 @@ const actor = closed({ type: text, id: text });
 
 export const schemas: JsonObject = {
   ...accessSchemas,
+  ...chainSchemas,
   ...configSchemas,
   ...feedSchemas,
   ...projectionSchemas,

@@ -1,6 +1,7 @@
 /** A row of the route table: what a route takes, answers and does; the API's own document is made from the same rows. */
 import type { Json, JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
+import type { CheckApi } from '../../gateway/check-api.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import type { AccessBodies } from './access-bodies.ts';
@@ -39,6 +40,8 @@ export type Services = {
   readonly nodes: Nodes;
   readonly tokens: Tokens;
   readonly accessBodies: AccessBodies;
+  /** What a stored definition comes to. */
+  readonly checkApi: CheckApi;
   /** What is wrong with the body of a report. */
   readonly judgeReport: (report: Json) => readonly string[];
   /** Aborts when the server stops: ends every wait. */

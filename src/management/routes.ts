@@ -4,6 +4,7 @@ import { auditRoutes } from './routes/audit.ts';
 import { auditTrailRoutes } from './routes/audit-trail.ts';
 import { catalogueRoutes } from './routes/catalogue.ts';
 import { certificateRoutes } from './routes/certificates.ts';
+import { chainRoutes } from './routes/chain.ts';
 import { configRoutes } from './routes/config.ts';
 import { definitionRoutes } from './routes/definitions.ts';
 import { feedRoutes } from './routes/feed.ts';
@@ -20,6 +21,7 @@ export const routes: readonly Route[] = [
   ...definitionRoutes,
   ...catalogueRoutes,
   ...revisionRoutes,
+  ...chainRoutes,
   ...certificateRoutes,
   ...configRoutes,
   ...auditRoutes,

@@ -163,6 +163,7 @@ function createServices(
     nodes,
     tokens,
     accessBodies: createAccessBodies(),
+    checkApi: checks.check,
     judgeReport: createJudgeReport(),
     stopping,
     pageSize: settings.pageSize,

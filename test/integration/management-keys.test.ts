@@ -266,7 +266,7 @@ describe('access keys over HTTP', () => {
               send: send('0'.repeat(64)),
               status: 404,
               code: 'key_unknown',
-              text: 'Key not found.',
+              text: 'Could not retrieve key detail.',
             },
             {
               name: `${method} of an id that is none`,

@@ -206,7 +206,7 @@ describe('policies over HTTP', () => {
           return {
             name: `${method} of a policy that is not there`,
             send: [method, '/api/policies/nothing', ...body] as unknown as Case['send'],
-            ...{ status: 404, code: 'policy_unknown', text: 'Policy not found.' },
+            ...{ status: 404, code: 'policy_unknown', text: 'Could not retrieve portal object.' },
           };
         }),
       ],

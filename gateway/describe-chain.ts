@@ -1,0 +1,135 @@
+/** The effective chain of an API for people: the rows of `stack.ts` that are on, the upstream, and why a configured block is none of them. */
+import { type ApiDefinition, type ApiDocument, gatewayExtension } from '../domain/api/definition.ts';
+import type { Json, JsonObject } from '../domain/event.ts';
+import { at, isObject, isOn, objectAt, pointerStep } from '../domain/json.ts';
+import { type StackRow, stack } from './stack.ts';
+
+export type ChainEntry = {
+  /** As the gateway names the step; for a block that no step runs, the name of the block. */
+  readonly name: string;
+  readonly phase: 'request' | 'upstream' | 'response' | null;
+  /** `default`: it runs without being configured. */
+  readonly source: 'global' | 'operation' | 'plugin' | 'default';
+  /** Where the document configures it; null where it does not. */
+  readonly pointer: string | null;
+  readonly operation?: string;
+  readonly settings: Json;
+  readonly runs: boolean;
+  /** Why it does not run. */
+  readonly reason?: string;
+};
+
+/** First what runs, in the order in which it runs, then what is configured and does not. */
+export function describeChain(definition: ApiDefinition, document: ApiDocument): readonly ChainEntry[] {
+  const extension = objectAt(document, gatewayExtension) ?? {};
+  const rows = (phase: StackRow['phase']): readonly ChainEntry[] =>
+    stack.filter((row) => row.phase === phase && row.on(definition)).map((row) => running(row, definition, extension));
+  const { upstream } = definition;
+  const runs = [...rows('request'), ...upstreamEntry(upstream), ...rows('response')];
+  const idle = [...idleRows(definition, extension), ...(upstream.url === undefined ? [withoutUpstream] : [])];
+  return [...runs, ...idle, ...otherBlocks(extension)];
+}
+
+const pointerTo = (path: readonly string[]): string => `/${[gatewayExtension, ...path].map(pointerStep).join('/')}`;
+
+function running(
+  { name, phase, place, shown }: StackRow,
+  definition: ApiDefinition,
+  extension: JsonObject,
+): ChainEntry {
+  const isConfigured = at(extension, ...place) !== undefined;
+  const source = isConfigured ? 'global' : 'default';
+  const pointer = isConfigured ? pointerTo(place) : null;
+  return { name, phase, source, pointer, settings: shown(definition), runs: true };
+}
+
+function upstreamEntry({ url, timeoutMs, ...upstream }: ApiDefinition['upstream']): readonly ChainEntry[] {
+  if (url === undefined) return [];
+  const { preserveHostHeader, preserveTrailingSlash } = upstream;
+  const settings = { url: withoutCredentials(url), timeoutMs, preserveHostHeader, preserveTrailingSlash };
+  return [{ name: 'upstream', phase: 'upstream', source: 'global', pointer: upstreamPointer, settings, runs: true }];
+}
+
+const upstreamPointer = pointerTo(['upstream', 'url']);
+
+const withoutUpstream: ChainEntry = {
+  ...{ name: 'upstream', phase: 'upstream', source: 'default', pointer: null, settings: null, runs: false },
+  reason: 'the API has no upstream: its paths answer 404',
+};
+
+function withoutCredentials(text: string): string {
+  const url = URL.parse(text);
+  if (!url) return '';
+  url.username = '';
+  url.password = '';
+  return url.href;
+}
+
+const switchedOff = 'is switched off';
+
+function idleRows(definition: ApiDefinition, extension: JsonObject): readonly ChainEntry[] {
+  return stack.flatMap(({ name, phase, place, on, idle }): readonly ChainEntry[] => {
+    const block = at(extension, ...place);
+    if (on(definition) || block === undefined || block === '') return [];
+    const reason = isObject(block) && !isOn(block) ? switchedOff : idle;
+    return [{ name, phase, source: 'global', pointer: pointerTo(place), settings: null, runs: false, reason }];
+  });
+}
+
+/** Blocks with a switch that no row of the chain stands for. */
+function otherBlocks(extension: JsonObject): readonly ChainEntry[] {
+  const covered = new Set(stack.map(({ place }) => pointerTo(place)));
+  const global = [...globalRooms, ...settingsOutside].flatMap((path) => blocksBelow(extension, path, 'global'));
+  const operations = Object.keys(objectAt(extension, 'middleware', 'operations') ?? {}).flatMap((operation) =>
+    blocksBelow(extension, ['middleware', 'operations', operation], 'operation').map((entry) => ({
+      ...entry,
+      operation,
+    })),
+  );
+  return [...global, ...operations].filter(({ pointer }) => pointer === null || !covered.has(pointer));
+}
+
+const globalRooms = [['middleware', 'global'], ['upstream']] as const;
+
+/** Blocks of the server that decide about requests; the others say where the API is found. */
+const settingsOutside = [
+  ['server', 'clientCertificates'],
+  ['server', 'ipAccessControl'],
+] as const;
+
+/** What the gateway reads for itself and not as a step. */
+const readElsewhere: ReadonlySet<string> = new Set(
+  [
+    ['middleware', 'global', 'trafficLogs'],
+    ['upstream', 'enforceTimeout'],
+    ['upstream', 'preserveHostHeader'],
+    ['upstream', 'preserveTrailingSlash'],
+  ].map(pointerTo),
+);
+
+function blocksBelow(
+  extension: JsonObject,
+  path: readonly string[],
+  source: 'global' | 'operation',
+): readonly ChainEntry[] {
+  const room = at(extension, ...path);
+  if (!isObject(room)) return [];
+  if (typeof room['enabled'] === 'boolean') return [notRun(path, room, source)];
+  return Object.entries(room).flatMap(([name, block]): readonly ChainEntry[] => {
+    const place = [...path, name];
+    if (Array.isArray(block)) {
+      return block.flatMap((entry: Json, index) =>
+        isObject(entry) && 'enabled' in entry ? [notRun([...place, String(index)], entry, 'plugin')] : [],
+      );
+    }
+    if (!isObject(block) || readElsewhere.has(pointerTo(place))) return [];
+    return blocksBelow(extension, place, source);
+  });
+}
+
+function notRun(path: readonly string[], block: JsonObject, source: ChainEntry['source']): ChainEntry {
+  const numbered = /^\d+$/.test(path.at(-1) ?? '');
+  const name = (numbered ? path.at(-2) : path.at(-1)) ?? '';
+  const reason = isOn(block) ? 'this version stores it and does not run it' : switchedOff;
+  return { name, phase: null, source, pointer: pointerTo(path), settings: null, runs: false, reason };
+}
