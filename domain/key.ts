@@ -4,11 +4,12 @@ import { accessExceeds, keyExists, keyInvalid, keyUnknown, type Problem } from '
 import { type JsonObject, never } from './event.ts';
 import type { KeyHash, OrgId } from './ids.ts';
 import { objectAt } from './json.ts';
+import { type Labelled, labelled, sameLabels } from './labels.ts';
 
 type Of = { readonly orgId: OrgId; readonly keyHash: KeyHash };
 
 /** The whole key. `prefix`: the first characters, by which people know it; `docSha256` over the RFC 8785 form. */
-type Stated = Of & { readonly prefix: string; readonly document: JsonObject; readonly docSha256: string };
+type Stated = Of & Labelled & { readonly prefix: string; readonly document: JsonObject; readonly docSha256: string };
 
 export type KeyEvent =
   | ({ readonly type: 'KeyCreated' } & Stated)
@@ -48,9 +49,11 @@ function decide(command: KeyCommand, state: KeyState): readonly KeyEvent[] {
     case 'UpdateKey': {
       const before = known(command, state);
       judge(command);
-      if (before.docSha256 === command.docSha256) return [];
+      const labels = command.labels ?? before.labels;
+      if (before.docSha256 === command.docSha256 && sameLabels(before.labels, labels)) return [];
       const isDisabling = isInactive(command.document) && !isInactive(before.document);
-      return [{ type: isDisabling ? 'KeyDisabled' : 'KeyUpdated', ...stated(command, before.prefix) }];
+      const type = isDisabling ? 'KeyDisabled' : 'KeyUpdated';
+      return [{ type, ...stated({ ...command, ...labelled(labels) }, before.prefix) }];
     }
     case 'DeleteKey':
       return [{ type: 'KeyDeleted', orgId, keyHash, docSha256: known(command, state).docSha256 }];
@@ -61,8 +64,8 @@ function decide(command: KeyCommand, state: KeyState): readonly KeyEvent[] {
 
 const isInactive = ({ is_inactive: value }: JsonObject): boolean => value === true;
 
-const stated = ({ orgId, keyHash, document, docSha256 }: Omit<Stated, 'prefix'>, prefix: string): Stated => ({
-  ...{ orgId, keyHash, prefix, document, docSha256 },
+const stated = ({ orgId, keyHash, document, docSha256, labels }: Omit<Stated, 'prefix'>, prefix: string): Stated => ({
+  ...{ orgId, keyHash, prefix, document, docSha256, ...labelled(labels) },
 });
 
 function known({ orgId }: Of, state: KeyState): Extract<KeyState, { exists: true }> {
@@ -111,8 +114,8 @@ function evolve(_: KeyState, event: KeyEvent): KeyState {
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyDisabled': {
-      const { orgId, prefix, document, docSha256 } = event;
-      return { exists: true, orgId, prefix, document, docSha256 };
+      const { orgId, prefix, document, docSha256, labels } = event;
+      return { exists: true, orgId, prefix, document, docSha256, ...labelled(labels) };
     }
     case 'KeyDeleted':
       return { exists: false };

@@ -3,11 +3,12 @@ import type { Decider } from './decider.ts';
 import { policyExists, policyInUse, policyNameTaken, policyUnknown } from './errors.ts';
 import { type JsonObject, never } from './event.ts';
 import type { OrgId, PolicyId } from './ids.ts';
+import { type Labelled, labelled, sameLabels } from './labels.ts';
 
 type Of = { readonly orgId: OrgId; readonly policyId: PolicyId };
 
 /** The whole policy; `docSha256` over its RFC 8785 form. */
-type Stated = Of & { readonly document: JsonObject; readonly docSha256: string };
+type Stated = Of & Labelled & { readonly document: JsonObject; readonly docSha256: string };
 
 export type PolicyEvent =
   | ({ readonly type: 'PolicyCreated' } & Stated)
@@ -33,10 +34,13 @@ function decide(command: PolicyCommand, state: PolicyState): readonly PolicyEven
       if (state.exists) throw policyExists();
       if (command.isNameTaken) throw policyNameTaken();
       return [{ type: 'PolicyCreated', ...stated(command) }];
-    case 'UpdatePolicy':
-      if (known(command, state).docSha256 === command.docSha256) return [];
+    case 'UpdatePolicy': {
+      const before = known(command, state);
+      const labels = command.labels ?? before.labels;
+      if (before.docSha256 === command.docSha256 && sameLabels(before.labels, labels)) return [];
       if (command.isNameTaken) throw policyNameTaken();
-      return [{ type: 'PolicyUpdated', ...stated(command) }];
+      return [{ type: 'PolicyUpdated', ...stated({ ...command, ...labelled(labels) }) }];
+    }
     case 'DeletePolicy': {
       const { docSha256 } = known(command, state);
       if (command.usedBy.length > 0 && !command.isForced) throw policyInUse(command.usedBy);
@@ -47,7 +51,9 @@ function decide(command: PolicyCommand, state: PolicyState): readonly PolicyEven
   }
 }
 
-const stated = ({ orgId, policyId, document, docSha256 }: Stated): Stated => ({ orgId, policyId, document, docSha256 });
+const stated = ({ orgId, policyId, document, docSha256, labels }: Stated): Stated => ({
+  ...{ orgId, policyId, document, docSha256, ...labelled(labels) },
+});
 
 function known({ orgId }: Of, state: PolicyState): Extract<PolicyState, { exists: true }> {
   if (!state.exists || state.orgId !== orgId) throw policyUnknown();
@@ -58,8 +64,8 @@ function evolve(_: PolicyState, event: PolicyEvent): PolicyState {
   switch (event.type) {
     case 'PolicyCreated':
     case 'PolicyUpdated': {
-      const { orgId, document, docSha256 } = event;
-      return { exists: true, orgId, document, docSha256 };
+      const { orgId, document, docSha256, labels } = event;
+      return { exists: true, orgId, document, docSha256, ...labelled(labels) };
     }
     case 'PolicyDeleted':
       return { exists: false };

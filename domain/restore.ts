@@ -5,6 +5,7 @@ import { routeTaken, type Warning } from './errors.ts';
 import { never, type Secret } from './event.ts';
 import type { ApiId, CertId, KeyHash, OrgId, PolicyId } from './ids.ts';
 import type { KeyEvent, KeyState } from './key.ts';
+import { labelled, sameLabels } from './labels.ts';
 import type { PolicyEvent, PolicyState } from './policy.ts';
 import { type ReservationEvent, type ReservationState, reservation } from './reservation.ts';
 
@@ -40,8 +41,8 @@ export function restoreApi(
     if (keepNew) return kept;
     return { change: 'deleted', events: api.decide({ type: 'DeleteApi', orgId, apiId, kind: now.kind }, now) };
   }
-  const { kind, document } = then;
-  const settled = { orgId, apiId, kind, document, warnings, prunedOperations: [] };
+  const { kind, document, labels = {} } = then;
+  const settled = { orgId, apiId, kind, document, warnings, prunedOperations: [], labels };
   if (!now.exists) return { change: 'created', events: api.decide({ type: 'CreateApi', ...settled }, now) };
   if (now.kind !== kind) {
     // An API never changes its kind: what stands under the id now is another one.
@@ -137,10 +138,10 @@ export function restorePolicy(
       ? kept
       : { change: 'deleted', events: [{ type: 'PolicyDeleted', orgId, policyId, docSha256: now.docSha256 }] };
   }
-  const { document, docSha256 } = then;
-  const stated = { orgId, policyId, document, docSha256 };
+  const { document, docSha256, labels } = then;
+  const stated = { orgId, policyId, document, docSha256, ...labelled(labels) };
   if (!now.exists) return { change: 'created', events: [{ type: 'PolicyCreated', ...stated }] };
-  if (now.docSha256 === docSha256) return unchanged;
+  if (now.docSha256 === docSha256 && sameLabels(now.labels, labels)) return unchanged;
   return { change: 'changed', events: [{ type: 'PolicyUpdated', ...stated }] };
 }
 
@@ -156,10 +157,10 @@ export function restoreKey(
       ? kept
       : { change: 'deleted', events: [{ type: 'KeyDeleted', orgId, keyHash, docSha256: now.docSha256 }] };
   }
-  const { prefix, document, docSha256 } = then;
-  const stated = { orgId, keyHash, prefix, document, docSha256 };
+  const { prefix, document, docSha256, labels } = then;
+  const stated = { orgId, keyHash, prefix, document, docSha256, ...labelled(labels) };
   if (!now.exists) return { change: 'created', events: [{ type: 'KeyCreated', ...stated }] };
-  if (now.docSha256 === docSha256) return unchanged;
+  if (now.docSha256 === docSha256 && sameLabels(now.labels, labels)) return unchanged;
   return { change: 'changed', events: [{ type: 'KeyUpdated', ...stated }] };
 }
 

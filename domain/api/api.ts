@@ -4,6 +4,7 @@ import { apiExists, apiUnknown, kindMismatch, type Warning } from '../errors.ts'
 import { type JsonObject, never } from '../event.ts';
 import type { ApiId, OrgId } from '../ids.ts';
 import { at, sameJson } from '../json.ts';
+import { type Labelled, type Labels, labelled, sameLabels } from '../labels.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from './definition.ts';
 
 /** What the caller meant by a PATCH: the mode, the query settings as given, and the SHA-256 of the body. */
@@ -24,14 +25,15 @@ type Derived = {
   readonly diffOmitted?: true;
 };
 
-type WholeDocument = Derived & {
-  readonly orgId: OrgId;
-  readonly apiId: ApiId;
-  readonly kind: ApiKind;
-  readonly document: ApiDocument;
-  readonly warnings: readonly Warning[];
-  readonly prunedOperations: readonly string[];
-};
+type WholeDocument = Derived &
+  Labelled & {
+    readonly orgId: OrgId;
+    readonly apiId: ApiId;
+    readonly kind: ApiKind;
+    readonly document: ApiDocument;
+    readonly warnings: readonly Warning[];
+    readonly prunedOperations: readonly string[];
+  };
 
 type Flag = { readonly orgId: OrgId; readonly apiId: ApiId };
 
@@ -55,10 +57,12 @@ export type Settled = {
 type Target = { readonly orgId: OrgId; readonly apiId: ApiId; readonly kind: ApiKind };
 
 export type ApiCommand =
-  | ({ readonly type: 'CreateApi' } & Target & Settled)
+  | ({ readonly type: 'CreateApi' } & Target & Settled & Labelled)
   | ({ readonly type: 'PatchApi'; readonly intent: PatchIntent } & Target & Settled)
-  | ({ readonly type: 'ReplaceApi' } & Target & Settled)
-  | ({ readonly type: 'RollbackApi'; readonly toRevision: string; readonly reason: string } & Target & Settled)
+  | ({ readonly type: 'ReplaceApi' } & Target & Settled & Labelled)
+  | ({ readonly type: 'RollbackApi'; readonly toRevision: string; readonly reason: string } & Target &
+      Settled &
+      Labelled)
   | ({ readonly type: 'DeleteApi' } & Target);
 
 export type ApiState =
@@ -69,6 +73,7 @@ export type ApiState =
       readonly kind: ApiKind;
       readonly document: ApiDocument;
       readonly docSha256: string;
+      readonly labels?: Labels;
     };
 
 /** The existing API of the caller's organisation, or a refusal: other organisations' APIs do not exist for it. */
@@ -86,7 +91,7 @@ export const isInternal = (document: ApiDocument): boolean =>
 function decide(command: ApiCommand, state: ApiState): readonly ApiEvent[] {
   if (command.type === 'CreateApi') {
     if (state.exists) throw apiExists();
-    return [whole('ApiDefinitionCreated', command), ...flagsOfNew(command)];
+    return [whole('ApiDefinitionCreated', command, command.labels), ...flagsOfNew(command)];
   }
   const current = existingApi(state, command.orgId);
   if (current.kind !== command.kind) throw kindMismatch(command.apiId, current.kind, routeOf(current.kind));
@@ -94,27 +99,40 @@ function decide(command: ApiCommand, state: ApiState): readonly ApiEvent[] {
   switch (command.type) {
     case 'DeleteApi':
       return [{ type: 'ApiDefinitionDeleted', orgId, apiId, docSha256: current.docSha256 }];
-    default:
-      return sameJson(current.document, command.document)
+    default: {
+      const labels = ('labels' in command ? command.labels : undefined) ?? current.labels;
+      return sameJson(current.document, command.document) && sameLabels(current.labels, labels)
         ? []
-        : [changed(command), ...flagsOfChange(command, current.document)];
+        : [changed(command, labels), ...flagsOfChange(command, current.document)];
+    }
   }
 }
 
-function changed(command: Extract<ApiCommand, { type: 'PatchApi' | 'ReplaceApi' | 'RollbackApi' }>): ApiEvent {
+function changed(
+  command: Extract<ApiCommand, { type: 'PatchApi' | 'ReplaceApi' | 'RollbackApi' }>,
+  labels: Labels | undefined,
+): ApiEvent {
   switch (command.type) {
     case 'PatchApi':
-      return { ...whole('ApiDefinitionPatched', command), intent: command.intent };
+      return { ...whole('ApiDefinitionPatched', command, labels), intent: command.intent };
     case 'ReplaceApi':
-      return whole('ApiDefinitionReplaced', command);
+      return whole('ApiDefinitionReplaced', command, labels);
     case 'RollbackApi':
-      return { ...whole('ApiDefinitionRolledBack', command), toRevision: command.toRevision, reason: command.reason };
+      return {
+        ...whole('ApiDefinitionRolledBack', command, labels),
+        toRevision: command.toRevision,
+        reason: command.reason,
+      };
     default:
       return never(command);
   }
 }
 
-const whole = <Type extends ApiEvent['type']>(type: Type, { orgId, apiId, kind, ...settled }: Target & Settled) => ({
+const whole = <Type extends ApiEvent['type']>(
+  type: Type,
+  { orgId, apiId, kind, ...settled }: Target & Settled,
+  labels: Labels | undefined,
+) => ({
   type,
   orgId,
   apiId,
@@ -123,6 +141,7 @@ const whole = <Type extends ApiEvent['type']>(type: Type, { orgId, apiId, kind, 
   docSha256: '',
   warnings: settled.warnings,
   prunedOperations: settled.prunedOperations,
+  ...labelled(labels),
 });
 
 /** A new API is inactive and external until an event says otherwise, so that audits find every activation. */
@@ -151,8 +170,8 @@ function evolve(state: ApiState, event: ApiEvent): ApiState {
     case 'ApiDefinitionPatched':
     case 'ApiDefinitionReplaced':
     case 'ApiDefinitionRolledBack': {
-      const { orgId, kind, document, docSha256 } = event;
-      return { exists: true, orgId, kind, document, docSha256 };
+      const { orgId, kind, document, docSha256, labels } = event;
+      return { exists: true, orgId, kind, document, docSha256, ...labelled(labels) };
     }
     // They say apart what the document of the same append says too.
     case 'ApiActivated':

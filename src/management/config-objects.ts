@@ -5,6 +5,7 @@ import type { JsonObject } from '../../domain/event.ts';
 import { type EventStore, type Position, shortPosition } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { type OrgId, toApiId, toKeyHash, toPolicyId } from '../../domain/ids.ts';
+import { type Labels, labelled } from '../../domain/labels.ts';
 import { type CertificateContent, certificateContent } from '../../domain/restore.ts';
 import { objectsAt, type PastObject } from '../../projections/past.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
@@ -31,6 +32,9 @@ export type ConfigObject = {
   readonly position: string;
   /** SHA-256 hex of the RFC 8785 form of the document with each secret replaced by the name of its key. */
   readonly sha256: string;
+  readonly labels?: Labels;
+  /** Of a key: its first characters. */
+  readonly prefix?: string;
   readonly document: JsonObject;
 };
 
@@ -65,12 +69,13 @@ export async function loadObject(store: EventStore, orgId: OrgId, object: Named)
     const { state } = await loadAccess(store, kind, id, BigInt(revision));
     if (!state.exists)
       throw new Error(`${object.stream} has no state at revision ${revision}, though the history knows it`);
-    return { ...place, sha256: state.docSha256, document: state.document };
+    const prefix = 'prefix' in state && typeof state.prefix === 'string' ? { prefix: state.prefix } : {};
+    return { ...place, sha256: state.docSha256, ...labelled(state.labels), ...prefix, document: state.document };
   }
   const api = await apiAtRevision(store, orgId, toApiId(id), BigInt(revision));
   if (!api) throw new Error(`${object.stream} has no state at revision ${revision}, though the history knows it`);
   const document = maskedObject(api.document);
-  return { ...place, apiKind: api.kind, sha256: api.docSha256, document };
+  return { ...place, apiKind: api.kind, sha256: api.docSha256, ...labelled(api.labels), document };
 }
 
 const loadAccess = (store: EventStore, kind: 'key' | 'policy', id: string, revision: bigint) =>

@@ -31,7 +31,11 @@ export const configSchemas: JsonObject = {
       objects: {
         type: 'array',
         items: closed(
-          { ...named, apiKind: text, revision: count, position: text, sha256: text, document: { type: 'object' } },
+          {
+            ...{ ...named, apiKind: text, prefix: text, revision: count, position: text, sha256: text },
+            labels: { type: 'object', additionalProperties: text },
+            document: { type: 'object' },
+          },
           [...Object.keys(named), ...['revision', 'position', 'sha256', 'document']],
         ),
       },

@@ -6,6 +6,7 @@ import type { Recorded } from '../../domain/event.ts';
 import { type EventStore, type Position, padPosition, type StoredEvent } from '../../domain/event-store.ts';
 import { type DomainEvent, decodeEvent } from '../../domain/events.ts';
 import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
+import { type Labelled, labelled } from '../../domain/labels.ts';
 
 const positionPattern = /^\d{1,20}(?:-\d{1,20})?$/;
 const timePattern = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
@@ -74,7 +75,7 @@ export function readTime(text: string): number | undefined {
   return Number.isNaN(time) || !isDay ? undefined : time;
 }
 
-export type ApiThen = {
+export type ApiThen = Labelled & {
   readonly document: ApiDocument;
   readonly kind: ApiKind;
   readonly docSha256: string;
@@ -109,8 +110,16 @@ export async function apiAtRevision(
   let state: ApiState = api.initial;
   for (const { event } of recorded) if (isApiEvent(event)) state = api.evolve(state, event);
   if (!state.exists || state.orgId !== orgId) return undefined;
-  const { document, kind, docSha256 } = state;
-  return { document, kind, docSha256, revision: last.revision, position: last.position, at: last.at };
+  const { document, kind, docSha256, labels } = state;
+  return {
+    document,
+    kind,
+    docSha256,
+    ...labelled(labels),
+    revision: last.revision,
+    position: last.position,
+    at: last.at,
+  };
 }
 
 /** The last revision of a stream at or before a position: revisions have no holes, so halves are cut off. */
