@@ -1,9 +1,10 @@
 /** The last good snapshots on the node's disk, so that it starts with everything else down (event-store design 14.2). */
 import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { applyChanges, type GatewayObject, type GatewaySnapshot } from '../../projections/gateway-config.ts';
 import type { Log } from '../ports.ts';
+import { generationText } from './generation-text.ts';
 import type { SignedChanges, SignedSnapshot } from './signed.ts';
 import { isSnapshot } from './snapshot-shape.ts';
 import type { Trust } from './trust.ts';
@@ -113,14 +114,15 @@ export const plainSnapshot = ({
   objects,
 }: GatewaySnapshot): GatewaySnapshot => ({ format, logId, era, position, revision, objects });
 
+/** Between two writes the process turns to its requests. */
+const bytesAtOnce = 64 * 1024;
+
 /** Under its name there is only ever a whole file, also after a loss of power. */
-async function write(directory: string, path: string, { snapshot, kept, provenance }: Generation): Promise<void> {
-  const written: Written = provenance ? { provenance, kept } : { snapshot, kept };
-  const body = JSON.stringify(written);
+async function write(directory: string, path: string, generation: Generation): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
   const file = await open(temporary, 'w', 0o600);
   try {
-    await file.writeFile(`${sha256(body)}\n${body}`);
+    await writeSummed(file, generationText(generation));
     await file.sync();
   } finally {
     await file.close();
@@ -131,6 +133,35 @@ async function write(directory: string, path: string, { snapshot, kept, provenan
     await folder.sync();
   } finally {
     await folder.close();
+  }
+}
+
+/** The checksum stands in front of what it is of, so it is written last. */
+async function writeSummed(file: FileHandle, pieces: Iterable<string>): Promise<void> {
+  const hash = createHash('sha256');
+  let place = 65;
+  let waiting = '';
+  const flush = async (): Promise<void> => {
+    const bytes = Buffer.from(waiting);
+    waiting = '';
+    hash.update(bytes);
+    await writeAll(file, bytes, place);
+    place += bytes.length;
+  };
+  for (const piece of pieces) {
+    waiting += piece;
+    if (waiting.length >= bytesAtOnce) await flush();
+  }
+  await flush();
+  await writeAll(file, Buffer.from(`${hash.digest('hex')}\n`), 0);
+}
+
+/** A full disk may take a part only. */
+async function writeAll(file: FileHandle, bytes: Buffer, place: number): Promise<void> {
+  let written = 0;
+  while (written < bytes.length) {
+    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, place + written);
+    written += bytesWritten;
   }
 }
 

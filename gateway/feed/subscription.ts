@@ -34,6 +34,9 @@ const defaultPauseMs = { first: 100, longest: 5_000 };
 /** The same failure again is said aloud so rarely. */
 const sameAgain = 20;
 
+/** Between two generations on disk. */
+const longestRestMs = 2_000;
+
 /** The disk learns so often that what it has is still current. */
 const confirmEveryMs = 30_000;
 
@@ -197,7 +200,7 @@ export class Subscription {
     if (this.#snapshot !== current || next === position) return true;
     const moved = applyChanges(current, changes, next);
     this.#provenance = withStep(this.#provenance, answer);
-    this.#alarmOnShrink(moved);
+    if (changes.some(({ op }) => op === 'remove')) this.#alarmOnShrink(moved);
     this.#snapshot = moved;
     if (moved.revision !== current.revision) this.#swapSoon();
     else if (this.#swapTimer === undefined) this.#advance(moved);
@@ -257,13 +260,17 @@ export class Subscription {
   }
 
   async #saveAll(): Promise<void> {
-    const { generations, log } = this.#options;
+    const { generations, log, clock } = this.#options;
     while (this.#toSave) {
       const generation = this.#toSave;
       this.#toSave = undefined;
+      const startedMs = clock.monotonic();
       await generations.save(generation).catch((error: unknown) => {
         log.error('the configuration could not be kept on disk', { error });
       });
+      // A tenth of the time at most: while many changes of a large configuration come in, not each is written. A stop writes the last one.
+      const restMs = Math.min(longestRestMs, 9 * (clock.monotonic() - startedMs));
+      await pause(restMs, undefined, { signal: this.#ending.signal }).catch(ignore);
     }
   }
 }

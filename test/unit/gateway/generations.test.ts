@@ -52,6 +52,24 @@ describe('generations on disk', () => {
     writeFileSync(path, `${createHash('sha256').update(body).digest('hex')}\n${body}`);
   };
 
+  it('gives back a configuration larger than one write, with every character, kept objects too', async () => {
+    const { objects, ...rest } = snapshotOf(300);
+    const name = 'Größe "é" \u2028 𝄞';
+    const all = { ...objects, ...new MemoryFeed().current.objects };
+    const first = Object.values(all)[0];
+    const odd = first && { ...first, id: name, body: { ...first.body, document: apiDocument({ info: { name } }) } };
+    const snapshot = { ...rest, objects: odd ? { ...all, [`api:${name}`]: odd } : all };
+    const kept = odd ? { [`api:${name}`]: odd } : {};
+    await plain().save({ snapshot, kept });
+    expect(readFileSync(file(0)).length).to.be.greaterThan(100_000);
+    const loaded = await plain().load();
+    expect(loaded?.snapshot).to.deep.equal(snapshot);
+    expect(loaded?.kept).to.deep.equal(kept);
+    const empty = { ...rest, objects: {} };
+    await plain().save({ snapshot: empty, kept: {} });
+    expect((await plain().load())?.snapshot).to.deep.equal(empty);
+  });
+
   it('keeps three, and gives the newest', async () => {
     for (const count of [1, 2, 3, 4, 5]) await trusting().save(proven(count));
     expect(files()).to.deep.equal([3, 4, 5].map((number) => `generation-000000000${number}.json`));

@@ -228,4 +228,34 @@ describe('a subscription', () => {
     await eventually(() => log.lines.filter(({ level }) => level === 'error').length === 2);
     await subscription.stop();
   });
+
+  it('rests between two writes to the disk, and writes the last configuration when it stops', async () => {
+    const feed = new MemoryFeed();
+    feed.put('a', document('0'));
+    const saved: string[] = [];
+    // As if the first write had taken a second: the rest after it outlasts this test.
+    let now = 0;
+    const { subscription, applied } = followed(feed, {
+      clock: { now: () => Date.now(), monotonic: () => now },
+      generations: {
+        load: async () => undefined,
+        save: async ({ snapshot }) => {
+          now += 1_000;
+          saved.push(snapshot.position);
+        },
+        confirm: async () => {},
+      },
+    });
+    await subscription.start();
+    await eventually(() => saved.length === 1);
+    let last = '';
+    for (let i = 1; i <= 3; i++) {
+      last = feed.put('a', document(String(i)));
+      await eventually(() => applied.at(-1)?.snapshot.position === last);
+    }
+    expect(saved).to.have.length(1);
+    await subscription.stop();
+    expect(saved).to.have.length(2);
+    expect(saved.at(-1)).to.equal(last);
+  });
 });
