@@ -2,18 +2,19 @@
 import { isActive, isInternal } from '../domain/api/api.ts';
 import { gatewayExtension } from '../domain/api/definition.ts';
 import { never, type Recorded } from '../domain/event.ts';
-import { categoryOf, type Position, padPosition, shortPosition } from '../domain/event-store.ts';
+import { categoryOf, type Position } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
-import { type ApiId, apiStream, type OrgId } from '../domain/ids.ts';
+import type { OrgId } from '../domain/ids.ts';
 import { textAt } from '../domain/json.ts';
 import { summarise } from './change-summary.ts';
 import { listedAfter } from './listed-state.ts';
 import type { Projection } from './projection.ts';
 import type { Document, DocumentChange, DocumentReader } from './read-model-store.ts';
 
-type Actor = { readonly type: string; readonly id: string };
+export type Actor = { readonly type: string; readonly id: string };
 
-type Entry = {
+/** One event as it is kept. */
+export type Entry = {
   readonly position: Position;
   readonly at: string;
   readonly type: DomainEvent['type'];
@@ -52,12 +53,12 @@ export type AggregateNow = AggregateState & {
 /** The state of a stream after one of its events. */
 export type HistoryEntry = Pick<Entry, 'position' | 'at' | 'revision' | 'commandId' | 'state'>;
 
-const history = 'history';
+export const history = 'history';
 const aggregates = 'history_aggregates';
 
-const organisation = (orgId: string): string => `org:${orgId}`;
+export const organisation = (orgId: string): string => `org:${orgId}`;
 /** Labels hold the organisation too, so that every filter alone is one look-up in an index. */
-const within = (orgId: string, label: string): string => `org:${orgId}/${label}`;
+export const within = (orgId: string, label: string): string => `org:${orgId}/${label}`;
 
 export const historyProjection: Projection = {
   name: 'history',
@@ -222,120 +223,5 @@ function lastEntry(documents: DocumentReader, label: string, position: Position)
   return found?.body as HistoryEntry | undefined;
 }
 
-/** Places inside a list: text order of positions, newest first. */
-type Paging = {
-  /** `next` of the page before. */
-  readonly after?: string;
-  /** Default 50. */
-  readonly limit?: number;
-};
-
-/** An element of `GET /api/apis/{id}/revisions`; positions without leading zeros. */
-type Revision = {
-  readonly revision: number;
-  readonly position: string;
-  readonly at: string;
-  readonly type: string;
-  readonly actor: Actor;
-  readonly comment: string;
-  readonly requestId: string;
-  readonly summary: readonly string[];
-  readonly docSha256: string;
-  readonly active: boolean;
-  readonly internal: boolean;
-};
-
-export type RevisionPage = { readonly revisions: readonly Revision[]; readonly next: string | null };
-
-/** Newest first; empty for an API that the organisation never had. */
-export function listRevisions(
-  documents: DocumentReader,
-  orgId: OrgId,
-  apiId: ApiId,
-  { after, to, limit = 50 }: Paging & { readonly to?: Position } = {},
-): RevisionPage {
-  const label = within(orgId, `stream:${apiStream(apiId)}`);
-  const { entries, next } = newestFirst(documents, [label], limit, upTo(after, to));
-  return { revisions: entries.map(toRevision), next };
-}
-
-const toRevision = ({ revision, position, at, type, actor, comment, requestId, summary, state }: Entry): Revision => ({
-  revision,
-  position: shortPosition(position),
-  at,
-  type,
-  actor,
-  comment,
-  requestId,
-  summary,
-  docSha256: state.docSha256 ?? '',
-  active: state.active ?? false,
-  internal: state.internal ?? false,
-});
-
-export type AuditQuery = Paging & {
-  /** Id of the actor. */
-  readonly actor?: string;
-  /** A kind (`api`) or one thing (`api-orders`). */
-  readonly aggregate?: string;
-  readonly type?: string;
-  readonly requestId?: string;
-  /** Positions, both included. Times are resolved by the caller (`src/management/time-travel.ts`). */
-  readonly from?: string;
-  readonly to?: string;
-};
-
-/** An element of `GET /api/audit`. `hash` is empty while the log has no hash chain. */
-export type AuditEntry = Omit<Entry, 'state' | 'position' | 'type'> & {
-  readonly position: string;
-  readonly type: string;
-};
-
-export type AuditPage = { readonly events: readonly AuditEntry[]; readonly next: string | null };
-
-/** Newest first. */
-export function listAudit(documents: DocumentReader, orgId: OrgId, query: AuditQuery = {}): AuditPage {
-  const { actor, aggregate, type, requestId, from, to, after, limit = 50 } = query;
-  // The rarest first: the read model store walks the rows of the first label.
-  const filters = [
-    ...(requestId === undefined ? [] : [`request:${requestId}`]),
-    ...(aggregate?.includes('-') ? [`stream:${aggregate}`] : []),
-    ...(type === undefined ? [] : [`type:${type}`]),
-    ...(actor === undefined ? [] : [`actor:${actor}`]),
-    ...(aggregate === undefined || aggregate.includes('-') ? [] : [`kind:${aggregate}`]),
-  ];
-  const labels = filters.length === 0 ? [organisation(orgId)] : filters.map((filter) => within(orgId, filter));
-  const { entries, next } = newestFirst(documents, labels, limit, {
-    ...(from === undefined ? {} : { after: justBefore(padPosition(from)) }),
-    ...upTo(after, to),
-  });
-  const events = entries.map(({ state: _, ...entry }) => ({ ...entry, position: shortPosition(entry.position) }));
-  return { events, next };
-}
-
-/** The lower of a cursor, which is not inside, and an end, which is. */
-function upTo(after: string | undefined, to: string | undefined): { readonly before?: string } {
-  const ends = [
-    ...(after === undefined ? [] : [padPosition(after)]),
-    ...(to === undefined ? [] : [justAfter(to === '' ? '' : padPosition(to))]),
-  ];
-  const [before] = ends.toSorted();
-  return before === undefined ? {} : { before };
-}
-
 /** Texts between a position and its neighbours, because the bounds of a list are exclusive. */
-const justAfter = (position: Position): string => (position === '' ? '' : `${position}~`);
-const justBefore = (position: Position): string =>
-  `${position.slice(0, -1)}${String.fromCharCode(position.charCodeAt(position.length - 1) - 1)}~`;
-
-function newestFirst(
-  documents: DocumentReader,
-  labels: readonly string[],
-  limit: number,
-  bounds: { readonly after?: string; readonly before?: string },
-): { readonly entries: readonly Entry[]; readonly next: string | null } {
-  const found = documents.list(history, { labels, ...bounds, descending: true, limit: limit + 1 });
-  const entries = found.slice(0, limit).map(({ body }) => body as Entry);
-  const last = entries.at(-1);
-  return { entries, next: last && found.length > limit ? shortPosition(last.position) : null };
-}
+export const justAfter = (position: Position): string => (position === '' ? '' : `${position}~`);

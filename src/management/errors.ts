@@ -25,6 +25,7 @@ export const errorCatalogue = {
   definition_refused: { status: 400, title: 'The document breaks a rule' },
   event_not_parked: { status: 404, title: 'The projection has neither parked this event nor stopped at it' },
   event_too_large: { status: 413, title: 'The document is larger than the log takes' },
+  event_unknown: { status: 404, title: 'The organisation has no event at this position' },
   extension_missing: { status: 400, title: 'The document has no gateway extension' },
   feed_too_old: { status: 410, title: 'The place in the feed is not there any more; take a snapshot' },
   gateway_unknown: { status: 404, title: 'No gateway of this name has registered' },

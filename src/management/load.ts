@@ -86,8 +86,12 @@ export const loadCertificate = (store: EventStore, certId: CertId): Promise<Load
   load(store, certificate, { stream: certStream(certId), isWhole: () => false });
 
 /** What a token may do and its hashes stand in different events. */
-export const loadToken = (store: EventStore, tokenId: TokenId): Promise<Loaded<TokenState>> =>
-  load(store, token, { stream: tokenStream(tokenId), isWhole: () => false });
+export const loadToken = (store: EventStore, tokenId: TokenId, to?: bigint): Promise<Loaded<TokenState>> =>
+  load(store, token, {
+    stream: tokenStream(tokenId),
+    isWhole: () => false,
+    ...(to === undefined ? {} : { to }),
+  });
 
 /** Every event of a key or a policy holds the whole of it. */
 export const loadKey = (store: EventStore, keyHash: KeyHash, to?: bigint): Promise<Loaded<KeyState>> =>

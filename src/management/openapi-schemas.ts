@@ -23,7 +23,19 @@ const listOf = (name: string, schema: string, further: JsonObject = {}): JsonObj
   closed({ [name]: { type: 'array', items: { $ref: `#/components/schemas/${schema}` } }, next: maybe, ...further });
 
 const warning = closed({ pointer: text, code: text, text });
-const actor = closed({ type: text, id: text });
+const actor = closed({ type: text, id: text, name: text }, ['type', 'id']);
+
+const auditEntry = closed(
+  {
+    ...{ position: text, at: text, type: text, aggregate: closed({ kind: text, id: text, name: text }) },
+    ...{ revision: count, actor, authMethod: text, comment: text, requestId: text, commandId: text, ip: text },
+    ...{ userAgentHash: text, summary: texts, hash: text },
+  },
+  [
+    ...['position', 'at', 'type', 'aggregate', 'revision', 'actor', 'authMethod', 'comment', 'requestId'],
+    ...['commandId', 'userAgentHash', 'summary', 'hash'],
+  ],
+);
 
 export const schemas: JsonObject = {
   ...accessSchemas,
@@ -117,28 +129,21 @@ export const schemas: JsonObject = {
     intent: { type: ['object', 'null'] },
     document: { type: ['object', 'null'] },
   }),
-  AuditEntry: closed(
-    {
-      position: text,
-      at: text,
-      type: text,
-      aggregate: closed({ kind: text, id: text, name: text }),
-      revision: count,
-      actor,
-      authMethod: text,
-      comment: text,
-      requestId: text,
-      commandId: text,
-      ip: text,
-      userAgentHash: text,
-      summary: texts,
-      hash: text,
-    },
-    [
-      ...['position', 'at', 'type', 'aggregate', 'revision', 'actor', 'authMethod', 'comment', 'requestId'],
-      ...['commandId', 'userAgentHash', 'summary', 'hash'],
+  AuditEntry: auditEntry,
+  AuditEvent: {
+    allOf: [
+      { $ref: '#/components/schemas/AuditEntry' },
+      closed(
+        {
+          diff: { type: 'array', items: { type: 'object' } },
+          diffOmitted: flag,
+          groups: { type: 'object' },
+          data: { type: 'object' },
+        },
+        ['diff', 'groups', 'data'],
+      ),
     ],
-  ),
+  },
   AuditList: listOf('events', 'AuditEntry'),
   Anchor: closed({
     revision: count,

@@ -1,6 +1,7 @@
 /** The table of all routes; where two fit, the first one counts. */
 import type { Route } from './route.ts';
 import { auditRoutes } from './routes/audit.ts';
+import { auditEntryRoutes } from './routes/audit-entry.ts';
 import { auditTrailRoutes } from './routes/audit-trail.ts';
 import { catalogueRoutes } from './routes/catalogue.ts';
 import { certificateRoutes } from './routes/certificates.ts';
@@ -26,6 +27,7 @@ export const routes: readonly Route[] = [
   ...configRoutes,
   ...auditRoutes,
   ...auditTrailRoutes,
+  ...auditEntryRoutes,
   ...keyRoutes,
   ...policyRoutes,
   ...tokenRoutes,

@@ -1,6 +1,9 @@
 /** The audit: every change of state, newest first, with who, when and why. */
-import { type AuditEntry, listAudit } from '../../../projections/history.ts';
-import { type Call, cursorParameter, numberParameter, textParameters } from '../call.ts';
+
+import type { Json } from '../../../domain/event.ts';
+import { type AuditPage, listAudit } from '../../../projections/history-lists.ts';
+import { csvLines, readableEntry } from '../audit-entries.ts';
+import { type Call, cursorParameter, numberParameter, textParameters, wordParameter } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
@@ -11,29 +14,29 @@ import { resolveRange } from '../time-travel.ts';
 
 async function list(call: Call, services: Services): Promise<Reply> {
   const after = cursorParameter(call, 'after');
-  const { from, to, ...filters } = textParameters(call, ['actor', 'aggregate', 'type', 'requestId', 'from', 'to']);
+  const { from, to, ...filters } = textParameters(call, [
+    ...(['actor', 'aggregate', 'type', 'requestId', 'comment'] as const),
+    ...(['from', 'to'] as const),
+  ]);
   const limit = numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 });
+  const format = wordParameter(call, 'format', ['json', 'csv']);
   const { store, models, projector } = services;
   await awaitRevision(call.query, ['history'], projector);
   const moment = await askedMoment(call, services);
   const asked = await resolveRange(store, { from, to });
   const [end] = [asked.to, moment?.position].filter((position) => position !== undefined).toSorted();
-  // Nothing stands before the first event.
-  if (end === '') return { status: 200, body: { events: [], next: null } };
   const range = end === undefined ? asked : { ...asked, to: end };
   const query = { ...filters, ...range, ...(after === undefined ? {} : { after }), limit };
-  const { events, next } = listAudit(models, call.caller.orgId, query);
-  const shown = { events: await Promise.all(events.map((entry) => readable(entry, services))), next };
-  return pageReply(call, shown);
+  // Nothing stands before the first event.
+  const { events, next } = end === '' ? nothing : listAudit(models, call.caller.orgId, query);
+  const shown = await Promise.all(events.map((entry) => readableEntry(services, entry)));
+  const page = { events: shown as Json, next };
+  if (format !== 'csv') return pageReply(call, page);
+  const { body: _, ...reply } = pageReply(call, page);
+  return { ...reply, type: 'text/csv; charset=utf-8; header=present', stream: csvLines(shown) };
 }
 
-/** With the caller's address in the place of the sealed text; without it once its key is gone. */
-async function readable({ ip: sealed, ...entry }: AuditEntry, { personal }: Services) {
-  const { aggregate, type } = entry;
-  const stream = `${aggregate.kind}-${aggregate.id}`;
-  const ip = sealed === undefined ? undefined : await personal.open(sealed, { stream, type });
-  return ip === undefined ? entry : { ...entry, ip };
-}
+const nothing: AuditPage = { events: [], next: null };
 
 const { queryParameter } = parameter;
 
@@ -51,6 +54,8 @@ export const auditRoutes: readonly Route[] = [
       queryParameter('aggregate', 'A kind (`api`) or one thing (`api-orders`).'),
       queryParameter('type', 'Type of event.'),
       queryParameter('requestId', 'Changes of one request.'),
+      queryParameter('comment', 'Part of the change message.'),
+      queryParameter('format', '`csv`: the page as lines of a table.', { type: 'string', enum: ['json', 'csv'] }),
       queryParameter('from', 'From this time (RFC 3339) or position on.'),
       queryParameter('to', 'Up to this time (RFC 3339) or position.'),
       parameter.limit,

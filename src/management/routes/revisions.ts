@@ -5,7 +5,8 @@ import type { Json, JsonObject, Recorded } from '../../../domain/event.ts';
 import { type StoredEvent, shortPosition } from '../../../domain/event-store.ts';
 import { decodeEvent } from '../../../domain/events.ts';
 import { type ApiId, apiStream, toApiId } from '../../../domain/ids.ts';
-import { listRevisions } from '../../../projections/history.ts';
+import { listRevisions } from '../../../projections/history-lists.ts';
+import { namedActor } from '../audit-entries.ts';
 import { readOptions } from '../bodies.ts';
 import { type Call, checkComment, commandContext, cursorParameter, numberParameter } from '../call.ts';
 import { apiWriteOptions } from '../command-options.ts';
@@ -37,7 +38,8 @@ async function list(call: Call, services: Services): Promise<Reply> {
   });
   // A deleted API keeps its history; an id that never was has none.
   if (page.revisions.length === 0 && after === undefined) throw apiUnknown();
-  return pageReply(call, page);
+  const revisions = page.revisions.map((entry) => ({ ...entry, actor: namedActor(services.models, entry.actor) }));
+  return pageReply(call, { ...page, revisions } as { readonly next: string | null });
 }
 
 /** From the log itself, so that it is there even before the read model is. */

@@ -1,7 +1,8 @@
 /** The history: given events, then revisions of an API and entries of the audit. */
 import { expect } from 'chai';
 import { toApiId, toOrgId } from '../../../domain/ids.ts';
-import { type AuditQuery, historyProjection, listAudit, listRevisions } from '../../../projections/history.ts';
+import { historyProjection } from '../../../projections/history.ts';
+import { type AuditQuery, listAudit, listRevisions } from '../../../projections/history-lists.ts';
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';
 import { apiDocument } from '../../support/documents.ts';
 import {

@@ -1,0 +1,126 @@
+/** Entries of the audit as people read them: names of actors, addresses that can still be opened, what one event changed, and lines of CSV. */
+
+import type { Json, JsonObject } from '../../domain/event.ts';
+import type { EventStore, Position } from '../../domain/event-store.ts';
+import { decodeEvent } from '../../domain/events.ts';
+import type { CertId } from '../../domain/ids.ts';
+import { type OrgId, type TokenId, toApiId, toKeyHash, toPolicyId } from '../../domain/ids.ts';
+import { type AuditEntry, findAuditEntry } from '../../projections/history-lists.ts';
+import type { DocumentReader } from '../../projections/read-model-store.ts';
+import { findToken } from '../../projections/tokens.ts';
+import { documentDifference } from './config-diff.ts';
+import { certificateAtRevision, certificateDocument } from './config-objects.ts';
+import { maskedObject } from './held-secrets.ts';
+import { loadKey, loadPolicy, loadToken } from './load.ts';
+import type { PersonalData } from './personal-data.ts';
+import { apiAtRevision } from './time-travel.ts';
+
+type Reads = { readonly models: DocumentReader; readonly personal: Pick<PersonalData, 'open'> };
+
+/** With the caller's address in the place of the sealed text, and without it once its key is gone. */
+export async function readableEntry(
+  { models, personal }: Reads,
+  { ip: sealed, ...entry }: AuditEntry,
+): Promise<JsonObject> {
+  const { aggregate, type, actor } = entry;
+  const stream = `${aggregate.kind}-${aggregate.id}`;
+  const ip = sealed === undefined ? undefined : await personal.open(sealed, { stream, type });
+  return { ...entry, actor: namedActor(models, actor), ...(ip === undefined ? {} : { ip }) };
+}
+
+/** Names change and are not in the log; the one of now helps people, the id is what counts. */
+export function namedActor(models: DocumentReader, { type, id }: AuditEntry['actor']): JsonObject {
+  const name = type === 'token' ? findToken(models, id as TokenId)?.terms.name : undefined;
+  return { type, id, ...(name === undefined ? {} : { name }) };
+}
+
+/** One event with its own members and what it changed, secrets masked; undefined when the organisation has none there. */
+export async function wholeEntry(
+  services: Reads & { readonly store: EventStore },
+  orgId: OrgId,
+  position: Position,
+): Promise<JsonObject | undefined> {
+  const { models, store } = services;
+  const entry = findAuditEntry(models, orgId, position);
+  if (!entry) return undefined;
+  const { kind, id } = entry.aggregate;
+  const revision = BigInt(entry.revision);
+  const [stored] = await store.readStream(`${kind}-${id}`, { from: revision, to: revision, limit: 1 });
+  if (!stored) return undefined;
+  const after = await documentAt(store, orgId, kind, id, revision);
+  const before = revision === 0n ? undefined : await documentAt(store, orgId, kind, id, revision - 1n);
+  const difference = documentDifference(kind === 'cert' ? 'cert' : 'api', before ?? {}, after ?? {});
+  const { summary, ...diff } = difference;
+  const data = maskedObject(membersOf(decodeEvent(stored).event as unknown as JsonObject));
+  return { ...(await readableEntry(services, entry)), ...diff, groups: summary as unknown as Json, data };
+}
+
+/** Those that are told otherwise, or that nobody needs to see. */
+const told: ReadonlySet<string> = new Set(['type', 'document', 'diff', 'diffOmitted', 'hash', 'salt', 'pem', 'chain']);
+
+const membersOf = (event: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(event).filter(([name]) => !told.has(name)));
+
+/** What the object was after an event of its stream; undefined when it was not there, or is of a kind without a document. */
+async function documentAt(
+  store: EventStore,
+  orgId: OrgId,
+  kind: string,
+  id: string,
+  revision: bigint,
+): Promise<JsonObject | undefined> {
+  switch (kind) {
+    case 'api': {
+      const api = await apiAtRevision(store, orgId, toApiId(id), revision);
+      return api && maskedObject(api.document);
+    }
+    case 'cert': {
+      const content = await certificateAtRevision(store, `cert-${id as CertId}`, revision);
+      return content && certificateDocument(content);
+    }
+    case 'key':
+    case 'policy': {
+      const load =
+        kind === 'key' ? loadKey(store, toKeyHash(id), revision) : loadPolicy(store, toPolicyId(id), revision);
+      const { state } = await load;
+      return state.exists ? maskedObject(state.document) : undefined;
+    }
+    case 'token': {
+      const { state } = await loadToken(store, id as TokenId, revision);
+      return state.exists ? { ...state.terms, apis: state.terms.apis ?? null } : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+const columns: readonly (readonly [title: string, cell: (entry: JsonObject) => Json | undefined])[] = [
+  ...['position', 'at', 'type'].map((name) => [name, (entry: JsonObject) => entry[name]] as const),
+  ...['kind', 'id', 'name'].map(
+    (name) => [name, ({ aggregate }: JsonObject) => (aggregate as JsonObject)[name]] as const,
+  ),
+  ['revision', ({ revision }) => revision],
+  ['actor_type', ({ actor }) => (actor as JsonObject)['type']],
+  ['actor_id', ({ actor }) => (actor as JsonObject)['id']],
+  ['actor_name', ({ actor }) => (actor as JsonObject)['name']],
+  ['auth_method', ({ authMethod }) => authMethod],
+  ['comment', ({ comment }) => comment],
+  ['request_id', ({ requestId }) => requestId],
+  ['command_id', ({ commandId }) => commandId],
+  ['ip', ({ ip }) => ip],
+  ['summary', ({ summary }) => (summary as readonly string[]).join('; ')],
+  ['hash', ({ hash }) => hash],
+];
+
+/** RFC 4180, with a line of titles. */
+export async function* csvLines(entries: readonly JsonObject[]): AsyncGenerator<string> {
+  yield `${columns.map(([title]) => title).join(',')}\r\n`;
+  for (const entry of entries) yield `${columns.map(([, cell]) => csvCell(cell(entry))).join(',')}\r\n`;
+}
+
+/** What a spreadsheet would run as a formula is marked as text. */
+function csvCell(value: Json | undefined): string {
+  const text = value === undefined || value === null ? '' : String(value);
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
