@@ -11,6 +11,7 @@ import { checkContentType, readBytes } from './bodies.ts';
 import type { Call } from './call.ts';
 import { queryInvalid, Rejection, toRejection } from './errors.ts';
 import { plainAddress } from './personal-data.ts';
+import { createRateLimit, limitHeaders, type RateLimit, tooMany } from './rate-limit.ts';
 import { type ErrorForm, errorReply, type Reply } from './responses.ts';
 import type { Route, Services } from './route.ts';
 import { hasScope, type RouteScope } from './scopes.ts';
@@ -21,10 +22,20 @@ export type AppOptions = {
   readonly authenticate: Authenticate;
   /** Largest body of a definition. */
   readonly maxDefinitionBytes: number;
+  /** Requests a second of one token to routes that read or write much. */
+  readonly heavyRate: number;
+  /** Ms, never goes back. */
+  readonly monotonic: () => number;
   readonly log: Log;
 };
 
-export function createApp(options: AppOptions): Koa {
+/** What checks work with: the options, and what the application counts itself. */
+type Edge = AppOptions & { readonly heavy: RateLimit };
+
+export function createApp(given: AppOptions): Koa {
+  const { heavyRate, monotonic } = given;
+  const heavy = createRateLimit({ name: 'heavy', rate: heavyRate, perMs: 1_000, burst: heavyRate, monotonic });
+  const options: Edge = { ...given, heavy };
   const app = new Koa();
   const router = new Router();
   app.use((context, next) => answer(options, context, next));
@@ -80,7 +91,7 @@ function errorForm(context: Context): ErrorForm {
 }
 
 /** The order of management design 1.2 up to the syntax; what follows belongs to handlers and commands. */
-async function serve(options: AppOptions, route: Route, context: Context): Promise<Reply> {
+async function serve(options: Edge, route: Route, context: Context): Promise<Reply> {
   const { services, maxDefinitionBytes } = options;
   const caller = route.scope === undefined ? nobody : await authorise(options, route, route.scope, context);
   let body: Uint8Array = new Uint8Array();
@@ -117,12 +128,16 @@ function goneSignal({ res }: Context): AbortSignal {
 const nobody: Call['caller'] = { actor: { type: 'system', id: 'anonymous' }, orgId: toOrgId(''), scopes: new Set() };
 
 async function authorise(
-  { authenticate }: AppOptions,
+  { authenticate, heavy }: Edge,
   route: Route,
   scope: RouteScope,
   context: Context,
 ): Promise<Call['caller']> {
-  const caller = await authenticate(context.get('authorization') || undefined, context.ip);
+  const { caller, limit } = await authenticate(context.get('authorization') || undefined, context.ip);
+  const { id } = caller.actor;
+  const waitMs = route.isHeavy ? heavy.take(id) : 0;
+  if (waitMs > 0) throw tooMany(waitMs, heavy.fields(id));
+  context.set(limitHeaders(route.isHeavy ? [limit, heavy.fields(id)] : [limit]));
   if (hasScope(caller.scopes, scope) && reaches(caller, route, scope, paramsOf(context))) return caller;
   throw new Rejection('scope_missing', `access denied: You do not have permission to access  ${context.path}`);
 }

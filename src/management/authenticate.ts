@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../../domain/event.ts';
 import type { OrgId } from '../../domain/ids.ts';
 import { Rejection } from './errors.ts';
-import { createRateLimit } from './rate-limit.ts';
+import { createRateLimit, type LimitFields, tooMany } from './rate-limit.ts';
 import type { Scopes } from './scopes.ts';
 
 export type Caller = {
@@ -16,8 +16,11 @@ export type Caller = {
 
 export type Credential = Caller & { readonly sha256: Uint8Array };
 
+/** `limit`: how much of its requests the token has left. */
+export type Admitted = { readonly caller: Caller; readonly limit: LimitFields };
+
 /** Throws 401, 429 when the address or the token asks too often, or 503 while tokens cannot be known. */
-export type Authenticate = (authorization: string | undefined, address: string) => Promise<Caller>;
+export type Authenticate = (authorization: string | undefined, address: string) => Promise<Admitted>;
 
 export type AuthenticateOptions = {
   /** Tokens that stand in no log. */
@@ -39,12 +42,18 @@ export const tokenSha256 = (token: string): Uint8Array => createHash('sha256').u
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const { credentials, find, used, rateLimit, monotonic } = options;
-  const failures = createRateLimit({ rate: maxFailures, perMs: 60_000, burst: maxFailures, monotonic });
-  const requests = createRateLimit({ ...rateLimit, perMs: 1_000, monotonic });
+  const failures = createRateLimit({
+    name: 'failures',
+    rate: maxFailures,
+    perMs: 60_000,
+    burst: maxFailures,
+    monotonic,
+  });
+  const requests = createRateLimit({ name: 'token', ...rateLimit, perMs: 1_000, monotonic });
   return async function authenticate(authorization, address) {
     // Before the comparison: a guess that happens to be right must not be told apart.
     const blockedMs = failures.waitMs(address);
-    if (blockedMs > 0) throw tooMany(blockedMs);
+    if (blockedMs > 0) throw tooMany(blockedMs, failures.fields(address));
     const token = tokenOf(authorization);
     const caller = token === undefined ? undefined : (fixed(credentials, tokenSha256(token)) ?? (await find(token)));
     if (!caller) {
@@ -52,9 +61,10 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       throw unauthorised(token !== undefined);
     }
     const waitMs = requests.take(caller.actor.id);
-    if (waitMs > 0) throw tooMany(waitMs);
+    const limit = requests.fields(caller.actor.id);
+    if (waitMs > 0) throw tooMany(waitMs, limit);
     used(caller, address);
-    return caller;
+    return { caller, limit };
   };
 }
 
@@ -74,9 +84,4 @@ function fixed(credentials: readonly Credential[], sha256: Uint8Array): Caller |
 const unauthorised = (wasSent: boolean): Rejection =>
   new Rejection('unauthorised', 'Not authorised', {
     headers: { 'WWW-Authenticate': `Bearer realm="svc"${wasSent ? ', error="invalid_token"' : ''}` },
-  });
-
-const tooMany = (waitMs: number): Rejection =>
-  new Rejection('rate_limited', 'Too many requests', {
-    headers: { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1_000))) },
   });

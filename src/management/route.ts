@@ -91,6 +91,8 @@ export type Route = {
   readonly body?: RouteBody;
   /** About several APIs, of which it shows those that the caller's token is for. */
   readonly isNarrowed?: true;
+  /** Reads or writes much: counted a second time, by a limit of its own. */
+  readonly isHeavy?: true;
   /** The size of a definition follows `management.body_limit`. */
   readonly isDefinition?: true;
   readonly answer: RouteAnswer;

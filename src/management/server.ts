@@ -38,6 +38,8 @@ type ManagementSettings = {
   readonly pageSize: number;
   /** Requests a second and at once, per token. */
   readonly rateLimit: { readonly rate: number; readonly burst: number };
+  /** Requests a second, per token, to routes that read or write much. Default 5. */
+  readonly heavyRate?: number;
   /** `/metrics` without token. Default: when the server listens on this machine only. */
   readonly metricsArePublic?: boolean;
 };
@@ -86,17 +88,19 @@ export function createManagement(options: ManagementOptions): Management {
   const { settings, credentials = [], log } = options;
   const roles = rolesWith(options.roles);
   const tokens = createTokens({ ...options, roles, now: options.now ?? (() => new Date()) });
+  const monotonic = (): number => performance.now();
   const authenticate = createAuthenticate({
     credentials,
     find: tokens.directory.find,
     used: ({ actor }, address) => tokens.use.note(actor.id as TokenId, address),
     rateLimit: settings.rateLimit,
-    monotonic: () => performance.now(),
+    monotonic,
   });
   const stopping = new AbortController();
   const services = createServices(options, tokens, stopping.signal);
   const served = (settings.metricsArePublic ?? isLoopback(settings.listen)) ? routes.map(withOpenMetrics) : routes;
-  const app = createApp({ routes: served, services, authenticate, maxDefinitionBytes: settings.bodyLimit, log });
+  const { bodyLimit: maxDefinitionBytes, heavyRate = 5 } = settings;
+  const app = createApp({ routes: served, services, authenticate, maxDefinitionBytes, heavyRate, monotonic, log });
   const handle = app.callback();
   // Koa answers every request itself; its promise never rejects.
   const server = createServer((request, response) => void handle(request, response));

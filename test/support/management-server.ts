@@ -120,6 +120,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
       bodyLimit: 4 * 1024 * 1024,
       pageSize: 10,
       rateLimit: { rate: 1_000, burst: 2_000 },
+      heavyRate: 1_000,
       ...settings,
     },
     bootstrapToken: token,

@@ -46,6 +46,7 @@ export const auditTrailRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/audit/export',
     operationId: 'exportAudit',
+    isHeavy: true,
     summary: 'Every event in order with its hashes, and a signed end; `svc audit verify` checks it offline',
     tag: 'history',
     scope: 'audit:read',

@@ -139,6 +139,7 @@ const restoreRoute: Route = {
   method: 'POST',
   path: '/api/config/restore',
   operationId: 'restoreConfig',
+  isHeavy: true,
   summary: 'Brings every object back to its state at a time, with new events; the history is never cut',
   tag: 'history',
   scope: 'config:restore',

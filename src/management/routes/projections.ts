@@ -91,6 +91,7 @@ export const projectionRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/projections/{name}/rebuild',
     operationId: 'rebuildProjection',
+    isHeavy: true,
     summary:
       'Makes the documents of a projection anew beside those that readers see, which change over when they are whole',
     ...operation,

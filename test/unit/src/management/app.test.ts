@@ -21,5 +21,47 @@ describe('a fault of the program', () => {
     const limited = await management.call('GET', '/api/apis');
     expect(limited.status).to.equal(429);
     expect(Number(limited.headers.get('retry-after'))).to.be.greaterThan(0);
+    expect(limited.headers.get('ratelimit-policy')).to.equal('"token";q=1;w=1');
+    expect(limited.headers.get('ratelimit')).to.match(/^"token";r=0;t=1$/);
+  });
+});
+
+describe('the limits of a token', () => {
+  it('stand in every answer, refusals included', async () => {
+    await using management = await startTestManagement({ settings: { rateLimit: { rate: 1, burst: 10 } } });
+    const left = async (path: string) => (await management.call('GET', path)).headers.get('ratelimit');
+    expect(await left('/api/apis')).to.match(/^"token";r=9;/);
+    expect(await left('/api/apis/unknown')).to.match(/^"token";r=8;/);
+    expect(await left('/livez')).to.equal(null);
+  });
+
+  const heavy = [
+    ['GET', '/api/audit/export'],
+    ['POST', '/api/config/restore'],
+    ['POST', '/api/projections/nothing/rebuild'],
+  ] as const;
+  for (const [method, path] of heavy) {
+    it(`are tighter for ${method} ${path}`, async () => {
+      await using management = await startTestManagement({ settings: { heavyRate: 1 } });
+      const first = await management.call(method, path);
+      expect(first.status).to.not.equal(429);
+      expect(first.headers.get('ratelimit-policy')).to.match(/^"token";q=\d+;w=\d+, "heavy";q=1;w=1$/);
+      const second = await management.call(method, path);
+      expect([second.status, second.headers.get('x-svc-error-code')]).to.deep.equal([429, 'rate_limited']);
+      expect(second.headers.get('retry-after')).to.equal('1');
+      expect((await management.call('GET', '/api/apis')).status).to.equal(200);
+    });
+  }
+});
+
+describe('an address', () => {
+  it('that guesses is made to wait', async () => {
+    await using management = await startTestManagement();
+    const guess = () => management.call('GET', '/api/apis', undefined, { authorization: 'Bearer guess' });
+    for (let turn = 0; turn < 100; turn++) expect((await guess()).status).to.equal(401);
+    const answer = await guess();
+    expect(answer.status).to.equal(429);
+    expect(answer.headers.get('ratelimit-policy')).to.equal('"failures";q=100;w=60');
+    expect(Number(answer.headers.get('retry-after'))).to.be.greaterThan(0);
   });
 });

@@ -45,7 +45,7 @@ describe('authenticate', () => {
   ] as const) {
     it(`knows who comes with ${name}`, async () => {
       const { authenticate, used } = given();
-      expect((await authenticate(header, '::1')).actor.id).to.equal(actor);
+      expect((await authenticate(header, '::1')).caller.actor.id).to.equal(actor);
       expect(used).to.deep.equal([`${actor} from ::1`]);
     });
   }
@@ -82,9 +82,23 @@ describe('authenticate', () => {
 });
 
 describe('a rate limit', () => {
+  it('says what is left of it, and when it is full again', () => {
+    const clock = { nowMs: 50 };
+    const limit = createRateLimit({ name: 'test', rate: 2, perMs: 1_000, burst: 4, monotonic: () => clock.nowMs });
+    const standings = ['a', 'a', 'a', 'a', 'a'].map((key) => {
+      limit.take(key);
+      return limit.fields(key).standing;
+    });
+    expect(standings).to.deep.equal([3, 2, 1, 0, 0].map((left) => `"test";r=${left};t=${Math.ceil((4 - left) / 2)}`));
+    expect(limit.fields('a').policy).to.equal('"test";q=4;w=2');
+    expect(limit.fields('b').standing).to.equal('"test";r=4;t=0');
+    clock.nowMs += 1_000;
+    expect(limit.fields('a').standing).to.equal('"test";r=2;t=1');
+  });
+
   it('forgets keys that are full again when there are many', () => {
     const clock = { nowMs: 0 };
-    const limit = createRateLimit({ rate: 1, perMs: 1_000, burst: 1, monotonic: () => clock.nowMs });
+    const limit = createRateLimit({ name: 'test', rate: 1, perMs: 1_000, burst: 1, monotonic: () => clock.nowMs });
     for (let key = 0; key < 10_000; key++) limit.take(String(key));
     clock.nowMs = 999;
     expect(limit.take('0')).to.equal(1);
