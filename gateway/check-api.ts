@@ -15,9 +15,12 @@ import {
   streamsExtensionSchema,
   unknownKeys,
 } from '../domain/api/schema/extension.ts';
+import { readVersioning } from '../domain/api/versioning.ts';
 import type { Problem, Warning } from '../domain/errors.ts';
+import type { JsonObject } from '../domain/event.ts';
 import type { ApiId, OrgId } from '../domain/ids.ts';
 import { isObject, objectAt } from '../domain/json.ts';
+import { versionPattern } from './http/version-pattern.ts';
 
 type ApiToCheck = {
   readonly apiId: ApiId;
@@ -61,11 +64,24 @@ export function createCheckApi(): CheckApi {
       ...effectWarnings(extension),
       ...streamWarnings(document),
     ];
-    const rules = ruleProblems(extension);
+    const rules = [...ruleProblems(extension), ...patternProblems(extension)];
     if (rules.length > 0) return { problems: rules, warnings, stage: 'rules' };
     const { definition, problems } = readDefinition(document, { apiId, orgId, kind });
     return problems.length > 0 ? { problems, warnings, stage: 'rules' } : { definition, problems, warnings };
   };
+}
+
+/** Judged by what runs it. */
+function patternProblems(extension: JsonObject): readonly Problem[] {
+  const { pattern } = readVersioning(extension) ?? {};
+  if (pattern === undefined) return [];
+  try {
+    versionPattern(pattern);
+    return [];
+  } catch (error) {
+    const pointer = `/${gatewayExtension}/info/versioning/urlVersioningPattern`;
+    return [{ pointer, code: 'pattern_invalid', message: error instanceof Error ? error.message : String(error) }];
+  }
 }
 
 /** The part of OpenAPI that a gateway relies on; whether the document is valid OpenAPI is judged when it comes in. */

@@ -1,4 +1,5 @@
 /** Snapshot → route table: compiles what changed, reuses what did not, and keeps the previous good version of what does not compile. */
+import { notVersioned } from '../domain/analytics-record.ts';
 import type { ApiDefinition } from '../domain/api/definition.ts';
 import { gatewayExtension } from '../domain/api/definition.ts';
 import { normalHost, normalListenPath } from '../domain/api/paths.ts';
@@ -6,13 +7,14 @@ import type { Problem } from '../domain/errors.ts';
 import type { NodeError } from '../domain/gateway-node.ts';
 import { type ApiId, toApiId } from '../domain/ids.ts';
 import { isObject, textAt } from '../domain/json.ts';
-import type { GatewayObject, GatewaySnapshot } from '../projections/gateway-config.ts';
+import { type GatewayObject, type GatewaySnapshot, objectKey } from '../projections/gateway-config.ts';
 import { keylessTags } from './analytics/outcome.ts';
 import type { CheckApi } from './check-api.ts';
 import { sendAnswer } from './http/answer.ts';
 import type { Route, Terminal } from './http/context.ts';
 import { Lease } from './http/lease.ts';
 import { type Claim, RouteTable } from './http/route-table.ts';
+import { type Listed, versionPicker } from './http/version.ts';
 import type { Clock, Log } from './ports.ts';
 import { buildStack, type StackDependencies } from './stack.ts';
 import type { Agents } from './upstream/agents.ts';
@@ -80,7 +82,7 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
     rejected.push({ kind: 'api', id: object.id, code, message, position: object.position, ...keptRevision });
     results.push({ id: object.id, result: 'rejected', code, message, ...keptRevision });
   }
-  const claims = [...homeless, ...[...apis.values()].map(claimOf)];
+  const claims = [...homeless, ...[...apis.values()].map((api) => claimOf(api, withVersions(api, snapshot, apis)))];
   const table = new RouteTable(snapshot.position, snapshot.revision, claims);
   return { table, apis, results, rejected, kept };
 }
@@ -138,6 +140,9 @@ function compileApi(object: GatewayObject, definition: ApiDefinition, dependenci
     response: stack.response,
     terminal,
     guarded: guardedNames(definition),
+    version: notVersioned,
+    listenPath: definition.listenPath,
+    versions: undefined,
     recordTags: keylessTags(definition.orgId, definition.apiId, dependencies.tags),
     lease: new Lease(release),
   };
@@ -171,8 +176,27 @@ const guardedNames = ({ requestHeaders, authentication }: ApiDefinition): Readon
 const runsHere = (definition: ApiDefinition, tags: readonly string[]): boolean =>
   tags.length === 0 || definition.tags.some((tag) => tags.includes(tag));
 
-const claimOf = ({ route }: CompiledApi): Claim => {
-  const { domain, listenPath, active, internal } = route.definition;
+/**
+ * Made anew for each table, so that a base picks among its versions of this moment; the base itself is built again only
+ * when it changes.
+ */
+function withVersions({ route }: CompiledApi, { objects }: GatewaySnapshot, apis: Compiled['apis']): Route {
+  const { versioning, orgId } = route.definition;
+  if (!versioning) return route;
+  const listed = (id: string): Listed => {
+    const key = objectKey('api', id);
+    const version = apis.get(key)?.route;
+    const owner = version ? version.definition.orgId : objects[key]?.body.orgId;
+    if (owner !== undefined && owner !== orgId) return 'unknown';
+    // It may be on its way, not compile, or carry other labels: a reason to come back, not to say that it is no version.
+    if (!version) return 'not_loaded';
+    return version.definition.active ? version : 'unknown';
+  };
+  return { ...route, versions: versionPicker(route, versioning, listed) };
+}
+
+const claimOf = ({ route: { definition } }: CompiledApi, route: Route): Claim => {
+  const { domain, listenPath, active, internal } = definition;
   return {
     ...(domain === undefined ? {} : { domain }),
     listenPath,

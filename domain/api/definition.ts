@@ -28,6 +28,21 @@ export type Cors = {
 /** Where a credential may stand; names are as sent. */
 export type CredentialSources = { readonly header?: string; readonly query?: string; readonly cookie?: string };
 
+/** How a base API picks one of its versions (api-definition design 4.4). Empty texts: not set. */
+export type Versioning = {
+  /** Of the base itself. */
+  readonly name: string;
+  readonly default: string;
+  readonly location: 'header' | 'url-param' | 'url';
+  readonly key: string;
+  readonly versions: readonly { readonly name: string; readonly id: string }[];
+  /** The version's chain does not see what named it. */
+  readonly strip: boolean;
+  readonly fallbackToDefault: boolean;
+  /** RE2, anchored: what a first segment must look like to name a version. */
+  readonly pattern?: string;
+};
+
 export type ApiDefinition = {
   readonly apiId: ApiId;
   readonly orgId: OrgId;
@@ -35,6 +50,8 @@ export type ApiDefinition = {
   readonly kind: ApiKind;
   readonly active: boolean;
   readonly internal: boolean;
+  /** Present on a base API: other APIs are its versions. */
+  readonly versioning?: Versioning;
   /** End of the API's life, ms since 1970, UTC. */
   readonly expiresAt?: number;
   /** Lower case, without port; absent = every host. */

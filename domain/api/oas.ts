@@ -9,6 +9,7 @@ import { gatewayExtension } from './definition.ts';
 import { durationMs } from './duration.ts';
 import { normalHost, normalListenPath } from './paths.ts';
 import { expirationMs } from './rules.ts';
+import { readVersioning } from './versioning.ts';
 
 const defaultUpstreamTimeoutMs = 30_000;
 
@@ -25,6 +26,7 @@ export function readDefinition(
   const server = objectAt(extension, 'server') ?? {};
   const middleware = objectAt(extension, 'middleware', 'global') ?? {};
   const { authentication, problems } = readAuthentication(document);
+  const versioning = readVersioning(extension);
   const expiresAt = expirationMs(textAt(extension, 'info', 'expiration') ?? '');
   const domain = isOn(server['customDomain']) ? textAt(server, 'customDomain', 'name') : undefined;
   const requestSizeLimit = isOn(middleware['requestSizeLimit']) ? numberAt(middleware, 'requestSizeLimit', 'value') : 0;
@@ -33,6 +35,7 @@ export function readDefinition(
     name: textAt(extension, 'info', 'name') ?? '',
     active: at(extension, 'info', 'state', 'active') === true,
     internal: at(extension, 'info', 'state', 'internal') === true,
+    ...(versioning ? { versioning } : {}),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(domain === undefined ? {} : { domain: normalHost(domain) }),
     listenPath: normalListenPath(textAt(server, 'listenPath', 'value') ?? '/'),

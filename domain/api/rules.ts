@@ -5,6 +5,7 @@ import { at, isObject, isOn, objectAt, pointerStep, textAt, texts } from '../jso
 import { gatewayExtension } from './definition.ts';
 import { durationMs } from './duration.ts';
 import { normalListenPath } from './paths.ts';
+import { versioningProblems } from './versioning.ts';
 
 type Rule = (extension: JsonObject) => readonly Problem[];
 
@@ -24,7 +25,6 @@ export const ruleProblems = (extension: JsonObject): readonly Problem[] => rules
  * are refused: a gateway that ignored them would let requests pass that the definition forbids (api-definition design 0.10).
  */
 const notOfferedBlocks: readonly (readonly string[])[] = [
-  ['info', 'versioning'],
   ['server', 'clientCertificates'],
   ['server', 'ipAccessControl'],
   ['server', 'authentication', 'hmac'],
@@ -222,6 +222,7 @@ const rules: readonly Rule[] = [
   checksCors,
   checksHeaders,
   checksExpiration,
+  versioningProblems,
 ];
 
 /** `YYYY-MM-DD HH:MM` in UTC as ms; undefined when it does not parse. */

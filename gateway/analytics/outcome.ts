@@ -1,11 +1,5 @@
 /** Turns a finished request into its analytics record, from values that the context has already (pump design 2 and 5.1). */
-import {
-  type AnalyticsRecord,
-  keylessApiKey,
-  noGeo,
-  notVersioned,
-  type RecordError,
-} from '../../domain/analytics-record.ts';
+import { type AnalyticsRecord, keylessApiKey, noGeo, type RecordError } from '../../domain/analytics-record.ts';
 import type { Context } from '../http/context.ts';
 import { type Failure, refusals } from '../http/errors.ts';
 import { headerValue } from '../http/headers.ts';
@@ -52,7 +46,7 @@ function recordOf(context: Context, place: Place, { clock, nodeTags }: Surroundi
     content_length: head.contentLength >= 0 ? head.contentLength : context.bytesIn,
     response_code: status,
     api_key: context.session.keyId || keylessApiKey,
-    api_version: notVersioned,
+    api_version: route.version,
     api_name: definition.name,
     api_id: definition.apiId,
     org_id: definition.orgId,
@@ -72,7 +66,7 @@ function recordOf(context: Context, place: Place, { clock, nodeTags }: Surroundi
     tags: tagsOf(context, nodeTags),
     track_path: false,
     original_path: head.target,
-    listen_path: definition.listenPath,
+    listen_path: route.listenPath,
     ext: extensionOf(context, place, total, status),
   };
 }

@@ -26,10 +26,21 @@ export type Route = {
   readonly terminal: Terminal;
   /** Header names (lower case, dashes) that no name with underscores may pass for. */
   readonly guarded: ReadonlySet<string>;
+  /** As recorded: the name under which a version is served, and the listen path by which it is reached. */
+  readonly version: string;
+  readonly listenPath: string;
+  /** Of a base API: which of its versions a request is for. The others pay for one look at this. */
+  readonly versions: PickVersion | undefined;
   /** What every record of the API carries. */
   readonly recordTags: readonly string[];
   readonly lease: Lease;
 };
+
+/** Who serves a request, and what is left of its head and path for them. */
+type Picked = { readonly route: Route; readonly head: Head; readonly rest: string };
+
+/** Picks by the head and the path below the listen path. Never throws. */
+export type PickVersion = (head: Head, rest: string) => Picked;
 
 /** An upgraded connection in place of a response. */
 export type Upgrade = { readonly protocol: string; readonly socket: Duplex; readonly head: Buffer };

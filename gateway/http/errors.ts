@@ -12,6 +12,8 @@ export const refusals = {
   no_route: row(404, 'Not Found', 'NRT', 'router'),
   no_snapshot: row(503, unavailable, 'ANL', 'router'),
   api_not_loaded: row(503, 'API is not available', 'ANL', 'router'),
+  version_missing: row(403, 'Version information not found', 'NRT', 'version'),
+  version_unknown: row(404, 'This API version does not seem to exist', 'NRT', 'version'),
   bad_path: row(400, 'Bad Request', 'MTH', 'listener'),
   bad_host: row(400, 'Bad Request', 'MTH', 'listener'),
   bad_framing: row(400, 'Bad Request', 'MTH', 'listener'),

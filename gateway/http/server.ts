@@ -149,10 +149,14 @@ export class ProxyServer implements Owner {
       this.#refuse(incoming, response, { code, contentType: head.contentType }, table);
       return;
     }
-    const route = match.serves;
-    const guarded = head.hasUnderscore ? this.#guarded(head, route) : head;
-    const arrival = { owner: this, incoming, response, connection, head: guarded, route, arrivedMs, startedMs };
-    const context = new Context(arrival, table.revision, match.rest);
+    const { serves } = match;
+    const picked = serves.versions?.(head, match.rest);
+    const route = picked ? picked.route : serves;
+    const rest = picked ? picked.rest : match.rest;
+    const found = picked ? picked.head : head;
+    const seen = head.hasUnderscore ? this.#guarded(found, route) : found;
+    const arrival = { owner: this, incoming, response, connection, head: seen, route, arrivedMs, startedMs };
+    const context = new Context(arrival, table.revision, rest);
     if (special) this.#prepare(context, special);
     this.#serve(context, response);
   }

@@ -13,7 +13,10 @@ export const errorCatalogue = {
   api_exists: { status: 409, title: 'An API with this id exists' },
   api_id_mismatch: { status: 400, title: 'The id in the body differs from the id in the path' },
   api_unknown: { status: 404, title: 'The API does not exist' },
+  apply_refused: { status: 422, title: 'Something in the set cannot be applied, so nothing is' },
   at_invalid: { status: 400, title: 'The time or position asked for does not read' },
+  bad_base_api: { status: 400, title: 'The API cannot be the base of a version' },
+  base_moved: { status: 409, title: 'Something has changed since the plan was made' },
   body_malformed: { status: 400, title: 'The body does not parse' },
   body_too_large: { status: 413, title: 'The body is larger than allowed' },
   body_unreadable: { status: 400, title: 'The body is missing, cut off or not UTF-8' },
@@ -78,6 +81,8 @@ export const errorCatalogue = {
   token_unknown: { status: 404, title: 'The token does not exist' },
   too_many_conflicts: { status: 409, title: 'Others change the object at the same time' },
   unauthorised: { status: 401, title: 'The token is missing or unknown' },
+  version_exists: { status: 409, title: 'The base has a version of this name' },
+  version_name_missing: { status: 422, title: 'A version needs a name' },
 } as const satisfies Readonly<Record<string, Entry>>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

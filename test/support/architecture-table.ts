@@ -44,6 +44,7 @@ export const packages: readonly PackageRow[] = [
       'fast-xml-parser',
     ],
   })),
+  { folder: 'gateway/http/version-pattern.ts', packages: ['re2js'] },
   { folder: 'gateway/feed', packages: ['canonicalize'] },
   { folder: 'gateway/bundles', packages: ['canonicalize', 'unzipper', 'yazl'] },
   { folder: 'gateway/plugins', packages: ['@grpc/grpc-js', 'protobufjs'] },

@@ -32,7 +32,7 @@ export class MemoryFeed implements Feed {
   }
 
   /** Answers the position of the change. */
-  put(id: string, document: ApiDocument, apiKind: ApiKind = 'oas'): string {
+  put(id: string, document: ApiDocument, apiKind: ApiKind = 'oas', orgId = 'acme'): string {
     const revision = (this.#revisions.get(id) ?? -1) + 1;
     this.#revisions.set(id, revision);
     const position = this.#next();
@@ -42,7 +42,7 @@ export class MemoryFeed implements Feed {
       revision: String(revision),
       position,
       sha256: createHash('sha256').update(JSON.stringify(document)).digest('hex'),
-      body: { orgId: toOrgId('acme'), apiKind, document },
+      body: { orgId: toOrgId(orgId), apiKind, document },
     };
     return this.#add({ op: 'upsert', position, object });
   }

@@ -1,0 +1,136 @@
+/** Picks the version of a base API that a request names: by header, query parameter or first path segment (api-definition design 4.4). */
+import type { Versioning } from '../../domain/api/definition.ts';
+import { selfName } from '../../domain/api/versioning.ts';
+import { sendAnswer } from './answer.ts';
+import type { PickVersion, Route } from './context.ts';
+import type { RefusalCode } from './errors.ts';
+import type { Head } from './head.ts';
+import { HeaderNames, headerValue, withoutHeaders } from './headers.ts';
+import { comparable } from './path.ts';
+import { type VersionPattern, versionPattern } from './version-pattern.ts';
+
+/** A listed API on this gateway; `unknown` when it is inactive or not of the base's organisation. */
+export type Listed = Route | 'unknown' | 'not_loaded';
+
+/** A version as it is served; the base's own listen path stays in front of what its own chain sees. */
+type Choice = { readonly route: Route; readonly isBase: boolean };
+
+/** What a request says about the version: undefined when it names none. */
+type Named = { readonly value: string; readonly rest: string; readonly head: () => Head };
+type ReadName = (head: Head, rest: string) => Named | undefined;
+
+/** Everything that does not depend on the request is decided here, once for each snapshot. */
+export function versionPicker(base: Route, versioning: Versioning, listed: (id: string) => Listed): PickVersion {
+  const choices = choicesOf(base, versioning, listed);
+  const byDefault = choices.get(versioning.default);
+  const refused = (code: RefusalCode): Choice => ({ route: refusing(base, code), isBase: true });
+  const unknown = refused('version_unknown');
+  const missing = versioning.default === '' ? undefinedVersion(base) : (byDefault ?? unknown);
+  const otherwise = (versioning.fallbackToDefault && byDefault) || unknown;
+  const read = readerOf(versioning);
+  return (head, rest) => {
+    const named = read(head, rest);
+    if (named === undefined) return onto(missing, head, head.path, rest);
+    const choice = choices.get(named.value);
+    if (!choice) return onto(otherwise, head, head.path, rest);
+    if (!versioning.strip) return onto(choice, head, head.path, rest);
+    const front = head.path.slice(0, head.path.length - rest.length);
+    return onto(choice, named.head(), front + named.rest, named.rest);
+  };
+}
+
+/** The listen path is the base's: what another API gets begins below it. */
+function onto({ route, isBase }: Choice, head: Head, path: string, rest: string): ReturnType<PickVersion> {
+  const own = isBase ? path : rest;
+  return { route, rest, head: own === head.path ? head : { ...head, path: own } };
+}
+
+function choicesOf(
+  base: Route,
+  { name, location, key, versions }: Versioning,
+  listed: (id: string) => Listed,
+): ReadonlyMap<string, Choice> {
+  const header = location === 'header' ? key : undefined;
+  const choices = new Map<string, Choice>();
+  for (const version of versions) {
+    const route = listed(version.id);
+    if (route === 'unknown') continue;
+    choices.set(
+      version.name,
+      route === 'not_loaded'
+        ? { route: refusing(base, 'api_not_loaded'), isBase: true }
+        : { route: servedAs(route, version.name, base.listenPath, header), isBase: false },
+    );
+  }
+  const own = { route: servedAs(base, name === '' ? selfName : name, base.listenPath, header), isBase: true };
+  return choices.set(selfName, own).set(name === '' ? selfName : name, own);
+}
+
+/** The lease is shared: the API is let go when its last request is over, however it came. */
+const servedAs = (route: Route, version: string, listenPath: string, header: string | undefined): Route => ({
+  ...{ ...route, version, listenPath, versions: undefined },
+  // No name with underscores may pass for the header that chooses the version.
+  guarded: header === undefined || header.includes('_') ? route.guarded : new Set([...route.guarded, lower(header)]),
+});
+
+const lower = (name: string): string => name.toLowerCase();
+
+/** Recorded as a request of the base that was served by none of its versions. */
+const refusing = (base: Route, code: RefusalCode): Route => ({
+  ...base,
+  versions: undefined,
+  request: [(context) => context.refuse(code)],
+  terminal: (context) => sendAnswer(context, context.refuse(code)),
+});
+
+/** A preflight names no version; where the base passes OPTIONS on, it meets no step, and so not this one (plugins design 2). */
+const undefinedVersion = (base: Route): Choice => ({
+  route: { ...refusing(base, 'version_missing'), terminal: base.terminal },
+  isBase: true,
+});
+
+function readerOf({ location, key, pattern }: Versioning): ReadName {
+  switch (location) {
+    case 'header':
+      return headerReader(key);
+    case 'url-param':
+      return parameterReader(key);
+    case 'url':
+      return segmentReader(pattern === undefined ? undefined : versionPattern(pattern));
+  }
+}
+
+function headerReader(key: string): ReadName {
+  const name = lower(key);
+  const names = new HeaderNames([key]);
+  return (head, rest) => {
+    const value = headerValue(head.headers, name);
+    if (value === undefined || value === '') return undefined;
+    return { value, rest, head: () => ({ ...head, headers: withoutHeaders(head.headers, names) }) };
+  };
+}
+
+function parameterReader(key: string): ReadName {
+  return (head, rest) => {
+    if (head.query === '') return undefined;
+    const parts = head.query.slice(1).split('&');
+    const value = parts.map(pairOf).find(([name]) => name === key)?.[1];
+    if (value === undefined || value === '') return undefined;
+    return { value, rest, head: () => ({ ...head, query: queryOf(parts.filter((part) => pairOf(part)[0] !== key)) }) };
+  };
+}
+
+/** By the rules of the platform. The sign in front keeps it from taking a question mark for the beginning of a query. */
+const pairOf = (part: string): readonly [name: string, value: string] =>
+  new URLSearchParams(`&${part}`).entries().next().value ?? ['', ''];
+
+const queryOf = (parts: readonly string[]): string => (parts.length === 0 ? '' : `?${parts.join('&')}`);
+
+function segmentReader(pattern: VersionPattern | undefined): ReadName {
+  return (head, rest) => {
+    const end = rest.indexOf('/', 1);
+    const value = comparable(rest.slice(1, end < 0 ? rest.length : end));
+    if (value === '' || (pattern && !pattern(value))) return undefined;
+    return { value, rest: end < 0 ? '' : rest.slice(end), head: () => head };
+  };
+}
