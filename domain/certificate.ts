@@ -40,6 +40,13 @@ export type CertificateFacts = {
   readonly chainFacts?: readonly CertificateFacts[];
 };
 
+/** Stands for both times of a public key that came alone: it has none. */
+export const zeroTime = '0001-01-01T00:00:00Z';
+
+/** When it ends, ms since 1970; undefined for what has no end. */
+export const endOf = ({ notAfter }: CertificateFacts): number | undefined =>
+  notAfter === zeroTime ? undefined : Date.parse(notAfter);
+
 export type CertificateEvent =
   | {
       readonly type: 'CertificateImported';

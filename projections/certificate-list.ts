@@ -1,5 +1,5 @@
 /** The certificate list with parsed metadata (management design 7.1), and one certificate with its chain (7.3). */
-import type { CertificateFacts, DistinguishedName } from '../domain/certificate.ts';
+import { type CertificateFacts, type DistinguishedName, endOf } from '../domain/certificate.ts';
 import { certificateForeign } from '../domain/errors.ts';
 import { never, type Recorded, type Secret } from '../domain/event.ts';
 import type { Position } from '../domain/event-store.ts';
@@ -161,8 +161,8 @@ export type CertificateDetails = {
   readonly key_type: string;
   readonly signature_algorithm: string;
   readonly ip_addresses: readonly string[];
-  /** Whole days until `not_after`; negative after it. */
-  readonly days_remaining: number;
+  /** Whole days until `not_after`; negative after it, null for a public key. */
+  readonly days_remaining: number | null;
   readonly expired: boolean;
   readonly chain_length: number;
   readonly used_by: number;
@@ -215,14 +215,17 @@ const details = (entry: Entry, now: number): CertificateDetails => ({
 
 const dayMs = 24 * 3_600 * 1_000;
 
-const technicalFacts = (facts: CertificateFacts, now: number) => ({
-  serial_number: facts.serial,
-  key_type: facts.keyAlg,
-  signature_algorithm: facts.signatureAlgorithm,
-  ip_addresses: facts.ipAddresses,
-  days_remaining: Math.floor((Date.parse(facts.notAfter) - now) / dayMs),
-  expired: Date.parse(facts.notAfter) < now,
-});
+function technicalFacts(facts: CertificateFacts, now: number) {
+  const end = endOf(facts);
+  return {
+    serial_number: facts.serial,
+    key_type: facts.keyAlg,
+    signature_algorithm: facts.signatureAlgorithm,
+    ip_addresses: facts.ipAddresses,
+    days_remaining: end === undefined ? null : Math.floor((end - now) / dayMs),
+    expired: end !== undefined && end < now,
+  };
+}
 
 /** Names as the wire has them. */
 const wireName = (name: DistinguishedName | undefined, commonName: string) => ({

@@ -1,26 +1,22 @@
-/** Reads an upload of certificates and keys in PEM into items: leaf, chain, key (management design 7.2). */
-import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
+/** Puts the certificates and keys of an upload together into items: leaf, chain, key (management design 7.2). */
+import { createHash, type KeyObject, type X509Certificate } from 'node:crypto';
 import type { CertificateFacts } from '../../domain/certificate.ts';
 import { certificateInvalid, type Warning } from '../../domain/errors.ts';
-import {
-  factsOf,
-  fingerprintOf,
-  isIssuedBy,
-  isSelfIssued,
-  keyAlgorithm,
-  keyStrength,
-  readCertificate,
-} from './x509.ts';
+import { createWork } from './key-encryption.ts';
+import { readPem } from './pem-upload.ts';
+import { readPkcs12 } from './pkcs12.ts';
+import { notDecoded, type PrivateKey, spkiOf, type UploadParts } from './upload-parts.ts';
+import { factsOf, fingerprintOf, isIssuedBy, isSelfIssued, keyAlgorithm, keyStrength, publicKeyFacts } from './x509.ts';
 
 export type UploadItem = {
-  /** The leaf. */
+  /** The leaf, or a public key that stands alone. */
   readonly pem: string;
   /** The rest, leaf to root. */
   readonly chain: readonly string[];
   readonly facts: CertificateFacts;
   /** PKCS#8; fits the leaf. */
   readonly privateKeyPem?: string;
-  /** Lower-case hex SHA-256 of the leaf's DER. */
+  /** Lower-case hex SHA-256 of the DER. */
   readonly fingerprint: string;
 };
 
@@ -28,117 +24,38 @@ export type Upload = { readonly items: readonly UploadItem[]; readonly warnings:
 
 export type UploadOptions = {
   readonly now: Date | number;
-  /** Of encrypted private keys. */
+  /** Of encrypted private keys, and of PKCS#12. */
   readonly passphrase?: string | undefined;
 };
 
 /** Throws `certificate_invalid`, and then nothing of the upload counts. */
-export function readUpload(bytes: Uint8Array, { now, passphrase }: UploadOptions): Upload {
-  const blocks = readBlocks(bytes);
-  const certificates = readCertificates(blocks);
-  const keys = readKeys(blocks, passphrase);
-  refuseMixtures(blocks, certificates);
-  const keyed = matchKeys(certificates, keys);
-  const items = itemsOf(certificates, keyed);
-  const warnings = [...ignoredBlocks(blocks), ...checkItems(items, Number(now))];
-  return { items: items.map(toUploaded), warnings };
+export async function readUpload(bytes: Uint8Array, { now, passphrase }: UploadOptions): Promise<Upload> {
+  const parts = await readParts(bytes, passphrase);
+  refuseMixtures(parts);
+  const { certificates, keys, publicKeys } = parts;
+  const items = itemsOf(certificates, matchKeys(certificates, keys));
+  const warnings = [...ignoredParts(parts), ...checkItems(items, Number(now))];
+  return { items: [...items.map(toUploaded), ...publicKeys.map(toUploadedKey)], warnings };
 }
 
-type Block = { readonly label: string; readonly pem: string; readonly body: string };
-
-const blockPattern =
-  /-----BEGIN (?<label>[A-Z0-9 ]+)-----(?<body>[^-]*(?:-(?!----)[^-]*)*)-----END (?<end>[A-Z0-9 ]+)-----/g;
-
-const keyLabels: ReadonlySet<string> = new Set([
-  'RSA PRIVATE KEY',
-  'EC PRIVATE KEY',
-  'PRIVATE KEY',
-  'ENCRYPTED PRIVATE KEY',
-]);
-const certificateLabel = 'CERTIFICATE';
-const publicKeyLabel = 'PUBLIC KEY';
-
-const isKnown = ({ label }: Block): boolean =>
-  label === certificateLabel || label === publicKeyLabel || keyLabels.has(label);
-
-const notDecoded = () => certificateInvalid('Failed to decode certificate. It should be PEM encoded.');
-const keyNotParsed = () => certificateInvalid('tls: failed to parse private key');
-
-const accepted = 'send PEM: a CERTIFICATE, its chain and, if wanted, its private key';
-
-/** A DER sequence: PKCS#12 or a bare certificate. */
+/** A DER sequence: PKCS#12, or nothing that is read. */
 const derSequence = 0x30;
 
-function readBlocks(bytes: Uint8Array): readonly Block[] {
+async function readParts(bytes: Uint8Array, passphrase: string | undefined): Promise<UploadParts> {
   if (bytes.byteLength === 0) throw certificateInvalid('Failed to read response body, body empty.');
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-  const blocks = [...text.matchAll(blockPattern)].map(({ 0: pem, groups = {} }) => {
-    const { label = '', body = '', end } = groups;
-    if (label !== end) throw notDecoded();
-    return { label, pem, body };
-  });
-  // An opened block that never ends is a body that was cut off.
-  if (text.split('-----BEGIN ').length - 1 !== blocks.length) throw notDecoded();
-  if (blocks.some(isKnown)) return blocks;
-  if (bytes[0] === derSequence) throw certificateInvalid(`PKCS#12 and DER are not accepted: ${accepted}`);
+  const work = createWork();
+  const parts = await readPem(bytes, passphrase, work);
+  if (parts) return parts;
+  if (bytes[0] === derSequence) return readPkcs12(bytes, passphrase, work);
   throw notDecoded();
 }
 
-/** Each once, in the order of the upload. */
-function readCertificates(blocks: readonly Block[]): readonly X509Certificate[] {
-  const found = new Map<string, X509Certificate>();
-  for (const { label, body } of blocks) {
-    if (label !== certificateLabel) continue;
-    const certificate = parseCertificate(body);
-    const fingerprint = fingerprintOf(certificate);
-    if (!found.has(fingerprint)) found.set(fingerprint, certificate);
-  }
-  return [...found.values()];
-}
-
-function parseCertificate(body: string): X509Certificate {
-  const base64 = body.replaceAll(/\s/g, '');
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) throw notDecoded();
-  try {
-    return readCertificate(Buffer.from(base64, 'base64'));
-  } catch {
-    throw notDecoded();
-  }
-}
-
-type PrivateKey = { readonly key: KeyObject; readonly publicKey: Buffer };
-
-/** Each once; the same key in two forms is one. */
-function readKeys(blocks: readonly Block[], passphrase: string | undefined): readonly PrivateKey[] {
-  const found = new Map<string, PrivateKey>();
-  for (const { label, pem } of blocks) {
-    if (!keyLabels.has(label)) continue;
-    const key = parseKey(pem, passphrase);
-    if (keyStrength(key) !== 'supported') throw certificateInvalid(`key type not supported: ${keyAlgorithm(key)}`);
-    const publicKey = spkiOf(createPublicKey(key));
-    found.set(publicKey.toString('hex'), { key, publicKey });
-  }
-  return [...found.values()];
-}
-
-function parseKey(pem: string, passphrase: string | undefined): KeyObject {
-  try {
-    return createPrivateKey({ key: pem, format: 'pem', ...(passphrase === undefined ? {} : { passphrase }) });
-  } catch {
-    throw keyNotParsed();
-  }
-}
-
-const spkiOf = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
-
-function refuseMixtures(blocks: readonly Block[], certificates: readonly X509Certificate[]): void {
-  const hasPublicKey = blocks.some(({ label }) => label === publicKeyLabel);
-  if (certificates.length > 0 && hasPublicKey) {
+function refuseMixtures({ certificates, keys, publicKeys }: UploadParts): void {
+  if (certificates.length > 0 && publicKeys.length > 0) {
     throw certificateInvalid("Public keys can't be combined with certificates");
   }
-  if (certificates.length > 0) return;
-  if (blocks.some(({ label }) => keyLabels.has(label))) throw certificateInvalid("Can't find CERTIFICATE block");
-  throw certificateInvalid(`A public key alone is not accepted: ${accepted}`);
+  if (certificates.length > 0 || (publicKeys.length > 0 && keys.length === 0)) return;
+  throw certificateInvalid("Can't find CERTIFICATE block");
 }
 
 /** Certificates with their keys: several may have one key, such as a certificate and its renewal. */
@@ -256,12 +173,8 @@ const nameOf = (certificate: X509Certificate): string => {
   return subjectCn === '' ? `certificate ${fingerprintOf(certificate).slice(0, 16)}` : subjectCn;
 };
 
-const ignoredBlocks = (blocks: readonly Block[]): readonly Warning[] =>
-  [...new Set(blocks.filter((block) => !isKnown(block)).map(({ label }) => label))].map((label) => ({
-    pointer: '',
-    code: 'block_ignored',
-    text: `PEM block ${label} is ignored`,
-  }));
+const ignoredParts = ({ ignored }: UploadParts): readonly Warning[] =>
+  ignored.map((what) => ({ pointer: '', code: 'block_ignored', text: `${what} is ignored` }));
 
 const toUploaded = ({ leaf, chain, key }: Item): UploadItem => ({
   pem: leaf.toString(),
@@ -269,4 +182,11 @@ const toUploaded = ({ leaf, chain, key }: Item): UploadItem => ({
   facts: { ...factsOf(leaf), chainFacts: chain.map(factsOf) },
   ...(key ? { privateKeyPem: key.export({ type: 'pkcs8', format: 'pem' }).toString() } : {}),
   fingerprint: fingerprintOf(leaf),
+});
+
+const toUploadedKey = (key: KeyObject): UploadItem => ({
+  pem: key.export({ type: 'spki', format: 'pem' }).toString(),
+  chain: [],
+  facts: publicKeyFacts(key),
+  fingerprint: createHash('sha256').update(spkiOf(key)).digest('hex'),
 });

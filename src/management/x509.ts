@@ -1,7 +1,7 @@
 /** Reads facts out of X.509 certificates with `node:crypto`: names, alternative names, times, kinds of keys. */
 import { createHash, type KeyObject, X509Certificate } from 'node:crypto';
 import { SocketAddress } from 'node:net';
-import type { CertificateFacts, DistinguishedName } from '../../domain/certificate.ts';
+import { type CertificateFacts, type DistinguishedName, zeroTime } from '../../domain/certificate.ts';
 
 /** A certificate from PEM or DER; throws when it cannot be read. */
 export const readCertificate = (pemOrDer: string | Uint8Array): X509Certificate => new X509Certificate(pemOrDer);
@@ -31,6 +31,12 @@ export function factsOf(certificate: X509Certificate): CertificateFacts {
     fingerprint: fingerprintOf(certificate),
   };
 }
+
+/** Of a public key that stands alone: it has no names, and no time at which it ends. */
+export const publicKeyFacts = (key: KeyObject): CertificateFacts => ({
+  ...{ subjectCn: '', issuerCn: '', dnsNames: [], ipAddresses: [], notBefore: zeroTime, notAfter: zeroTime },
+  ...{ isCa: false, serial: '', keyAlg: keyAlgorithm(key), signatureAlgorithm: '' },
+});
 
 const seconds = (time: Date): string => time.toISOString().replace(/\.\d{3}Z$/, 'Z');
 

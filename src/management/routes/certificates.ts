@@ -25,7 +25,7 @@ async function upload(call: Call, { store, commands, now }: Services): Promise<R
   const { bytes, fields } = await readUploadBody(call.body, call.header('content-type'));
   const passphrase = fields['passphrase'] ?? call.header('x-svc-passphrase');
   const name = fields['name'] ?? call.query.get('name') ?? undefined;
-  const { items, warnings } = readUpload(bytes, { now: now(), ...(passphrase === undefined ? {} : { passphrase }) });
+  const { items, warnings } = await readUpload(bytes, { now: now(), ...(passphrase === undefined ? {} : { passphrase }) });
   const request = { orgId: call.caller.orgId, items, ...(name === undefined ? {} : { name }) };
   return commands.run(commandContext(call), importCertificates(store, request, warnings.length));
 }

@@ -1,7 +1,8 @@
 /** Uploads of certificates: what belongs together, and every refusal with its text. */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { assert, expect } from 'chai';
 import fc from 'fast-check';
+import { zeroTime } from '../../../../domain/certificate.ts';
 import { Refusal } from '../../../../domain/errors.ts';
 import { readUpload } from '../../../../src/management/certificate-upload.ts';
 import {
@@ -14,11 +15,12 @@ import {
   signedBy,
 } from '../../../support/test-ca.ts';
 
-const read = (text: string, passphrase?: string) => readUpload(Buffer.from(text), { now: Date.now(), passphrase });
+const read = (text: string, passphrase?: string) =>
+  readUpload(Buffer.from(text, 'latin1'), { now: Date.now(), passphrase });
 
-const refused = (text: string, passphrase?: string): string => {
+const refused = async (text: string, passphrase?: string): Promise<string> => {
   try {
-    read(text, passphrase);
+    await read(text, passphrase);
   } catch (error) {
     assert(error instanceof Refusal, String(error));
     expect(error.code).to.equal('certificate_invalid');
@@ -27,19 +29,24 @@ const refused = (text: string, passphrase?: string): string => {
   return assert.fail('was not refused');
 };
 
-const commonNames = (text: string): readonly string[] => read(text).items.map(({ facts }) => facts.subjectCn);
-const chainNames = (text: string): readonly (readonly string[])[] =>
-  read(text).items.map(({ chain }) => chain.map((pem) => /CN=(.*)/.exec(new X509Certificate(pem).subject)?.[1] ?? ''));
+const commonNames = async (text: string): Promise<readonly string[]> =>
+  (await read(text)).items.map(({ facts }) => facts.subjectCn);
+const chainNames = async (text: string): Promise<readonly (readonly string[])[]> =>
+  (await read(text)).items.map(({ chain }) =>
+    chain.map((pem) => /CN=(.*)/.exec(new X509Certificate(pem).subject)?.[1] ?? ''),
+  );
 
 describe('readUpload', function () {
   this.timeout(30_000);
   const { leaf, chain } = chainOf('leaf.example', 2);
   const [inner, outer, root] = chain as [MadeCertificate, MadeCertificate, MadeCertificate];
   const other = selfSigned('other.example');
+  const spki = { type: 'spki', format: 'pem' } as const;
+  const publicKey = createPublicKey(other.privateKey).export(spki).toString();
   const wholeChain = ['intermediate 1 of leaf.example', 'intermediate 0 of leaf.example', 'root of leaf.example'];
 
-  it('reads a certificate with its key, which comes out as PKCS#8', () => {
-    const { items, warnings } = read(other.certificate + other.privateKey);
+  it('reads a certificate with its key, which comes out as PKCS#8', async () => {
+    const { items, warnings } = await read(other.certificate + other.privateKey);
     expect(items).to.have.length(1);
     expect(items[0]).to.include({ privateKeyPem: other.privateKey });
     expect(items[0]!.pem.trim()).to.equal(other.certificate.replaceAll('\r', '').trim());
@@ -47,101 +54,115 @@ describe('readUpload', function () {
     expect(warnings).to.deep.equal([]);
   });
 
-  it('reads a certificate without a key, with text and Windows line ends around it', () => {
+  it('reads a certificate without a key, with text and Windows line ends around it', async () => {
     const text = `subject: someone\r\n${other.certificate.replaceAll(/\r?\n/g, '\r\n')}trailing words`;
-    expect(read(text).items[0]).to.not.have.property('privateKeyPem');
-    expect(commonNames(text)).to.deep.equal(['other.example']);
+    expect((await read(text)).items[0]).to.not.have.property('privateKeyPem');
+    expect(await commonNames(text)).to.deep.equal(['other.example']);
   });
 
-  it('puts the chain of a certificate with a key in order, however it came', () => {
+  it('puts the chain of a certificate with a key in order, however it came', async () => {
     const parts = [leaf.certificate, inner.certificate, outer.certificate, root.certificate, leaf.privateKey];
-    fc.assert(
-      fc.property(fc.shuffledSubarray(parts, { minLength: parts.length }), (shuffled) => {
-        expect(chainNames(shuffled.join(''))).to.deep.equal([wholeChain]);
+    await fc.assert(
+      fc.asyncProperty(fc.shuffledSubarray(parts, { minLength: parts.length }), async (shuffled) => {
+        expect(await chainNames(shuffled.join(''))).to.deep.equal([wholeChain]);
       }),
       { numRuns: 15 },
     );
   });
 
-  it('says what is known of every certificate of the chain', () => {
-    const [item] = read(leaf.certificate + leaf.privateKey + inner.certificate).items;
+  it('says what is known of every certificate of the chain', async () => {
+    const [item] = (await read(leaf.certificate + leaf.privateKey + inner.certificate)).items;
     expect(item!.facts.chainFacts?.map(({ subjectCn, isCa }) => ({ subjectCn, isCa }))).to.deep.equal([
       { subjectCn: wholeChain[0], isCa: true },
     ]);
   });
 
-  it('takes a certificate without key and what follows it as its issuers for one item', () => {
-    expect(chainNames(leaf.certificate + inner.certificate + outer.certificate)).to.deep.equal([
+  it('takes a certificate without key and what follows it as its issuers for one item', async () => {
+    expect(await chainNames(leaf.certificate + inner.certificate + outer.certificate)).to.deep.equal([
       wholeChain.slice(0, 2),
     ]);
   });
 
-  it('takes a bundle of roots for several items', () => {
-    expect(commonNames(root.certificate + other.certificate)).to.deep.equal(['root of leaf.example', 'other.example']);
+  it('takes a bundle of roots for several items', async () => {
+    expect(await commonNames(root.certificate + other.certificate)).to.deep.equal([
+      'root of leaf.example',
+      'other.example',
+    ]);
   });
 
-  it('takes several certificates with keys at once, in the order of the leaves', () => {
+  it('takes several certificates with keys at once, in the order of the leaves', async () => {
     const sibling = signedBy(inner, 'sibling.example');
     const text = [
       ...[leaf.privateKey, sibling.certificate, inner.certificate, leaf.certificate, sibling.privateKey],
       ...[other.certificate],
     ].join('');
-    expect(commonNames(text)).to.deep.equal(['sibling.example', 'leaf.example', 'other.example']);
-    expect(chainNames(text)).to.deep.equal([[wholeChain[0]], [wholeChain[0]], []]);
-    expect(read(text).items.map(({ privateKeyPem }) => privateKeyPem)).to.deep.equal([
+    expect(await commonNames(text)).to.deep.equal(['sibling.example', 'leaf.example', 'other.example']);
+    expect(await chainNames(text)).to.deep.equal([[wholeChain[0]], [wholeChain[0]], []]);
+    expect((await read(text)).items.map(({ privateKeyPem }) => privateKeyPem)).to.deep.equal([
       sibling.privateKey,
       leaf.privateKey,
       undefined,
     ]);
   });
 
-  it('gives one key to a certificate and to its renewal', () => {
+  it('gives one key to a certificate and to its renewal', async () => {
     const renewed = selfSigned('other.example', 'rsa', { privateKey: other.privateKey });
-    const { items } = read(other.certificate + renewed.certificate + other.privateKey);
+    const { items } = await read(other.certificate + renewed.certificate + other.privateKey);
     expect(items.map(({ privateKeyPem }) => privateKeyPem)).to.deep.equal([other.privateKey, other.privateKey]);
   });
 
-  it('counts what comes twice once', () => {
-    const text = other.certificate + other.privateKey;
-    expect(read(text + text).items).to.have.length(1);
+  it('takes public keys alone, each as an item without names and without end', async () => {
+    const { items } = await read(publicKey + publicKey + createPublicKey(leaf.privateKey).export(spki));
+    expect(items).to.have.length(2);
+    const der = createPublicKey(other.privateKey).export({ type: 'spki', format: 'der' });
+    expect(items[0]).to.deep.include({ fingerprint: createHash('sha256').update(der).digest('hex'), chain: [] });
+    expect(items[0]!.facts).to.include({ notAfter: zeroTime, subjectCn: '', keyAlg: 'RSA 2048' });
   });
 
-  it('opens encrypted keys with the passphrase', () => {
+  it('counts what comes twice once', async () => {
+    const text = other.certificate + other.privateKey;
+    expect((await read(text + text)).items).to.have.length(1);
+  });
+
+  it('opens encrypted keys with the passphrase', async () => {
     const key = createPrivateKey(other.privateKey);
     for (const type of ['pkcs8', 'pkcs1'] as const) {
       const encrypted = key
         .export({ type, format: 'pem', cipher: 'aes-256-cbc', passphrase: 'open' } as never)
         .toString();
-      expect(read(other.certificate + encrypted, 'open').items[0]!.privateKeyPem, type).to.equal(other.privateKey);
+      expect((await read(other.certificate + encrypted, 'open')).items[0]!.privateKeyPem, type).to.equal(
+        other.privateKey,
+      );
       for (const wrong of [undefined, '', 'wrong']) {
-        expect(refused(other.certificate + encrypted, wrong), type).to.equal('tls: failed to parse private key');
+        expect(await refused(other.certificate + encrypted, wrong), type).to.equal('tls: failed to parse private key');
       }
     }
   });
 
-  it('tells of blocks that it ignores', () => {
-    const { warnings } = read(`-----BEGIN DH PARAMETERS-----\nMEYC\n-----END DH PARAMETERS-----\n${other.certificate}`);
+  it('tells of blocks that it ignores', async () => {
+    const { warnings } = await read(
+      `-----BEGIN DH PARAMETERS-----\nMEYC\n-----END DH PARAMETERS-----\n${other.certificate}`,
+    );
     expect(warnings.map(({ code, text }) => ({ code, text }))).to.deep.equal([
       { code: 'block_ignored', text: 'PEM block DH PARAMETERS is ignored' },
     ]);
   });
 
-  it('warns of weak keys, SHA-1 and expired intermediates', () => {
+  it('warns of weak keys, SHA-1 and expired intermediates', async () => {
     const old = selfSigned('old root', 'rsa', { isCa: true, bits: 1024, notAfter: new Date(Date.now() - 1_000) });
     const weak = signedBy(old, 'weak.example', { digest: 'sha1' });
-    expect(read(weak.certificate + old.certificate).warnings.map(({ code }) => code)).to.have.members([
+    expect((await read(weak.certificate + old.certificate)).warnings.map(({ code }) => code)).to.have.members([
       'chain_expired',
       'weak_signature',
       'weak_key',
     ]);
   });
 
-  it('warns of a certificate that is not valid yet', () => {
+  it('warns of a certificate that is not valid yet', async () => {
     const early = selfSigned('early', 'rsa', { notBefore: new Date(Date.now() + 86_400_000) });
-    expect(read(early.certificate).warnings.map(({ code }) => code)).to.deep.equal(['not_yet_valid']);
+    expect((await read(early.certificate)).warnings.map(({ code }) => code)).to.deep.equal(['not_yet_valid']);
   });
 
-  const publicKey = createPublicKey(other.privateKey).export({ type: 'spki', format: 'pem' }).toString();
   const odd = generateKeyPairSync('ec', { namedCurve: 'secp256k1' })
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
     .toString();
@@ -170,8 +191,14 @@ describe('readUpload', function () {
       'Found multiple private keys',
     ],
     ['a public key beside', () => other.certificate + publicKey, "Public keys can't be combined with certificates"],
-    ['a public key alone', () => publicKey, /^A public key alone is not accepted: send PEM/],
-    ['PKCS#12 or DER', () => '0\x82\x01\x02', /^PKCS#12 and DER are not accepted: send PEM/],
+    ['a public key and a private one', () => publicKey + other.privateKey, "Can't find CERTIFICATE block"],
+    ['a broken public key', () => block('PUBLIC KEY', 'AAAA'), broken],
+    [
+      'a weak public key',
+      () => createPublicKey(rsaKey(1024)).export(spki).toString(),
+      'key type not supported: RSA 1024',
+    ],
+    ['DER that is cut off', () => '0\x82\x01\x02', broken],
     ['an expired certificate', () => expired('old.example').certificate, 'certificate is expired'],
     [
       'an expired certificate among others',
@@ -182,28 +209,28 @@ describe('readUpload', function () {
     ['a key on another curve', () => other.certificate + odd, 'key type not supported: EC secp256k1'],
   ];
   for (const [name, text, message] of cases) {
-    it(`refuses ${name}`, () => {
-      const found = refused(text());
+    it(`refuses ${name}`, async () => {
+      const found = await refused(text());
       if (typeof message === 'string') expect(found).to.equal(message);
       else expect(found).to.match(message);
     });
   }
 
-  it('never repeats a key in a refusal', () => {
+  it('never repeats a key in a refusal', async () => {
     const secret = leaf.privateKey.split('\n')[3]!;
-    expect(refused(other.certificate + leaf.privateKey)).to.not.contain(secret);
+    expect(await refused(other.certificate + leaf.privateKey)).to.not.contain(secret);
   });
 
-  it('answers or refuses whatever comes', () => {
+  it('answers or refuses whatever comes', async () => {
     const piece = fc.oneof(
       fc.string(),
       fc.constantFrom(other.certificate, other.privateKey, publicKey, '-----BEGIN ', '-----END CERTIFICATE-----', '\n'),
       fc.nat(other.certificate.length).map((length) => other.certificate.slice(length)),
     );
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 5 }), (pieces) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 5 }), async (pieces) => {
         try {
-          expect(read(pieces.join('')).items).to.not.be.empty;
+          expect((await read(pieces.join(''))).items).to.not.be.empty;
         } catch (error) {
           expect(error).to.be.instanceOf(Refusal);
         }
@@ -218,10 +245,14 @@ describe('readUpload', function () {
     });
 
     for (const kind of ['ec', 'ed25519'] as const) {
-      it(`fits keys of kind ${kind}`, () => {
+      it(`fits keys of kind ${kind}`, async () => {
         const made = selfSigned('b.example', kind);
-        expect(read(made.privateKey + made.certificate).items[0]).to.include({ privateKeyPem: made.privateKey });
-        expect(refused(other.certificate + made.privateKey)).to.equal('tls: private key does not match public key');
+        expect((await read(made.privateKey + made.certificate)).items[0]).to.include({
+          privateKeyPem: made.privateKey,
+        });
+        expect(await refused(other.certificate + made.privateKey)).to.equal(
+          'tls: private key does not match public key',
+        );
       });
     }
   });
