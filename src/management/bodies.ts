@@ -59,26 +59,3 @@ export function readOptions(bytes: Uint8Array, names: readonly string[]): JsonOb
   const hint = nearest === undefined ? `known are ${names.join(', ')}` : `did you mean "${nearest}"?`;
   throw bodyMalformed(`there is no member ${JSON.stringify(unknown)}, ${hint}`);
 }
-
-export type Upload = { readonly bytes: Uint8Array; readonly fields: Readonly<Record<string, string>> };
-
-/** The one part `file` of a multipart body, and its text fields; any other body is the file itself. */
-export async function readUploadBody(bytes: Uint8Array, contentType: string | undefined): Promise<Upload> {
-  if (essence(contentType) !== 'multipart/form-data') return { bytes, fields: {} };
-  let form: FormData;
-  try {
-    const body = new Uint8Array(bytes);
-    form = await new Response(body, { headers: { 'content-type': contentType ?? '' } }).formData();
-  } catch {
-    throw bodyMalformed('the multipart body does not parse');
-  }
-  const files: Blob[] = [];
-  const fields: [string, string][] = [];
-  for (const [name, value] of form) {
-    if (typeof value === 'string') fields.push([name, value]);
-    else files.push(value);
-  }
-  const [file] = files;
-  if (files.length !== 1 || !file) throw bodyMalformed('the multipart body must hold exactly one file');
-  return { bytes: new Uint8Array(await file.arrayBuffer()), fields: Object.fromEntries(fields) };
-}

@@ -1,6 +1,7 @@
 /** Commands on certificates: the items of one upload in one append, and deletion. */
 import { certificate, type ShredReason } from '../../domain/certificate.ts';
-import type { Json, JsonObject } from '../../domain/event.ts';
+import type { Warning } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type CertId, certStream, type OrgId, toCertId } from '../../domain/ids.ts';
 import type { UploadItem } from './certificate-upload.ts';
@@ -13,7 +14,7 @@ type Imported = { readonly id: CertId; readonly message: string; readonly write:
 export function importCertificates(
   store: EventStore,
   { orgId, items, name }: { readonly orgId: OrgId; readonly items: readonly UploadItem[]; readonly name?: string },
-  warnings: number,
+  warnings: readonly Warning[],
 ): Command {
   const planItem = async (item: UploadItem): Promise<Imported> => {
     const certId = toCertId(orgId, item.fingerprint);
@@ -50,19 +51,22 @@ export function importCertificates(
           status: 200,
           headers: {
             ...(isUnchanged ? { 'x-svc-unchanged': 'true' } : {}),
-            ...(warnings > 0 ? { 'x-svc-warnings': String(warnings) } : {}),
+            ...(warnings.length > 0 ? { 'x-svc-warnings': String(warnings.length) } : {}),
           },
-          body: importedBody(imported),
+          body: importedBody(imported, warnings),
         },
       };
     },
   };
 }
 
-function importedBody(imported: readonly Imported[]): JsonObject {
+function importedBody(imported: readonly Imported[], warnings: readonly Warning[]): JsonObject {
   const results = imported.map(({ id, message }): JsonObject => ({ id, message, status: 'ok' }));
-  const several: Record<string, Json> = results.length > 1 ? { results } : {};
-  return { ...results[0], ...several };
+  return {
+    ...results[0],
+    ...(results.length > 1 ? { results } : {}),
+    ...(warnings.length > 0 ? { warnings: warnings.map((one): JsonObject => ({ ...one })) } : {}),
+  };
 }
 
 export const deleteCertificate = (

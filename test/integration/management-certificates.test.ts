@@ -1,4 +1,5 @@
 /** Certificates over the management API: upload, repeats, list, one of them, deletion. */
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { pem } from '../support/management-refusals.ts';
@@ -13,6 +14,7 @@ describe('the management API of certificates', () => {
   afterEach(() => management[Symbol.asyncDispose]());
 
   const upload = (text: string, headers = {}) => management.call('POST', '/api/certs', text, { ...pem, ...headers });
+  const form = (boundary: string) => ({ 'content-type': `multipart/form-data; boundary=${boundary}` });
   const withKey = ({ certificate, privateKey }: MadeCertificate): string => certificate + privateKey;
   const list = async (query = '') => (await management.call('GET', `/api/certs${query}`)).json;
 
@@ -32,14 +34,80 @@ describe('the management API of certificates', () => {
     }
   });
 
-  it('takes a multipart upload', async () => {
-    const form = new FormData();
-    form.set('file', new Blob([withKey(selfSigned('form.example'))]), 'form.pem');
-    form.set('name', 'from a form');
-    const answer = await management.call('POST', '/api/certs', form);
-    expect(answer.status, answer.text).to.equal(200);
-    const { cert_basics } = await list('?mode=detailed');
-    expect((cert_basics as readonly JsonObject[])[0]).to.include({ name: 'from a form', subject_cn: 'form.example' });
+  describe('takes a form', () => {
+    const made = selfSigned('form.example');
+    const encrypted = createPrivateKey(made.privateKey)
+      .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'offen ü' })
+      .toString();
+    const formOf = (parts: Readonly<Record<string, string | Blob>>): FormData => {
+      const form = new FormData();
+      for (const [name, value] of Object.entries(parts)) form.append(name, value);
+      return form;
+    };
+    const whole = made.certificate + encrypted;
+
+    it('with a file, its passphrase and a name', async () => {
+      const parts = { file: new Blob([whole]), passphrase: 'offen ü', name: 'from a form' };
+      const answer = await management.call('POST', '/api/certs', formOf(parts));
+      expect(answer.status, answer.text).to.equal(200);
+      const [shown] = (await list('?mode=detailed'))['cert_basics'] as readonly JsonObject[];
+      expect(shown).to.include({ name: 'from a form', subject_cn: 'form.example', has_private: true });
+    });
+
+    it('with the file as text, and the passphrase in a header', async () => {
+      const passphrase = Buffer.from('offen ü').toString('latin1');
+      const headers = { 'x-svc-passphrase': passphrase };
+      expect((await management.call('POST', '/api/certs', formOf({ file: whole }), headers)).status).to.equal(200);
+      expect((await upload(whole, headers)).headers.get('x-svc-unchanged')).to.equal('true');
+    });
+
+    const file = new Blob([whole]);
+    const refusals: readonly [name: string, body: () => FormData | string, headers: object, text: RegExp][] = [
+      ['without file', () => formOf({ name: 'a' }), {}, /exactly one file/],
+      ['with a file under another name', () => formOf({ certificate: file }), {}, /exactly one file/],
+      [
+        'with two files',
+        () => {
+          const form = formOf({ file });
+          form.append('file', file);
+          return form;
+        },
+        {},
+        /exactly one file/,
+      ],
+      ['with a long field', () => formOf({ file, name: 'a'.repeat(20_000) }), {}, /"name" is too long/],
+      [
+        'that is cut off',
+        () => '--a\r\nContent-Disposition: form-data; name="file"\r\n\r\nb',
+        form('a'),
+        /does not parse/,
+      ],
+      ['without boundary', () => 'a', { 'content-type': 'multipart/form-data' }, /no boundary/],
+      ['that is no form', () => 'a', form('b'), /does not parse|exactly one file/],
+    ];
+    for (const [name, body, headers, text] of refusals) {
+      it(`but not one ${name}`, async () => {
+        const answer = await management.call('POST', '/api/certs', body(), headers as Record<string, string>);
+        expect([answer.status, answer.headers.get('x-svc-error-code')]).to.deep.equal([400, 'body_malformed']);
+        expect(answer.json['Message']).to.match(text);
+      });
+    }
+  });
+
+  it('says what is worth a warning', async () => {
+    const answer = await upload(selfSigned('weak.example', 'rsa', { bits: 1024 }).certificate);
+    expect(answer.headers.get('x-svc-warnings')).to.equal('1');
+    expect((answer.json['warnings'] as readonly JsonObject[])[0]).to.include({ code: 'weak_key' });
+  });
+
+  it('takes a public key alone', async () => {
+    const key = createPublicKey(selfSigned('key.example').privateKey).export({ type: 'spki', format: 'pem' });
+    const answer = await upload(String(key));
+    expect(answer.json).to.include({ message: 'Certificate added.' });
+    const [shown] = (await list('?mode=detailed'))['cert_basics'] as readonly JsonObject[];
+    const never = '0001-01-01T00:00:00Z';
+    expect(shown).to.deep.include({ not_before: never, not_after: never, expired: false, days_remaining: null });
+    expect(shown).to.deep.include({ dns_names: [], subject_cn: '', key_type: 'RSA 2048', has_private: false });
   });
 
   it('takes the same certificate again as what it is', async () => {

@@ -76,7 +76,7 @@ export const packages: readonly PackageRow[] = [
         'raw-body',
       ],
       ...['node-forge', '@seriousme/openapi-schema-validator', '@readme/openapi-parser', 'rfc6902', 'canonicalize'],
-      ...['undici', 'ajv', 'ajv-formats', 'yaml', 'uuid'],
+      ...['undici', 'ajv', 'ajv-formats', 'yaml', 'uuid', '@fastify/busboy'],
     ],
   },
   {

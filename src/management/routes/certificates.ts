@@ -7,8 +7,8 @@ import {
   listCertificates,
   ownCertId,
 } from '../../../projections/certificate-list.ts';
-import { readUploadBody } from '../bodies.ts';
 import { type Call, commandContext, numberParameter, wordParameter } from '../call.ts';
+import { readCertificateBody } from '../certificate-body.ts';
 import { deleteCertificate, importCertificates } from '../certificate-commands.ts';
 import { readUpload } from '../certificate-upload.ts';
 import { awaitRevision } from '../conditional.ts';
@@ -22,12 +22,28 @@ import type { Route, Services } from '../route.ts';
 const maxPage = 1e9;
 
 async function upload(call: Call, { store, commands, now }: Services): Promise<Reply> {
-  const { bytes, fields } = await readUploadBody(call.body, call.header('content-type'));
-  const passphrase = fields['passphrase'] ?? call.header('x-svc-passphrase');
-  const name = fields['name'] ?? call.query.get('name') ?? undefined;
-  const { items, warnings } = await readUpload(bytes, { now: now(), ...(passphrase === undefined ? {} : { passphrase }) });
-  const request = { orgId: call.caller.orgId, items, ...(name === undefined ? {} : { name }) };
-  return commands.run(commandContext(call), importCertificates(store, request, warnings.length));
+  const body = await readCertificateBody(call.body, call.header('content-type'));
+  const passphrase = body.passphrase ?? headerText(call, 'x-svc-passphrase');
+  const name = body.name ?? call.query.get('name') ?? undefined;
+  const { items, warnings } = await readUpload(body.bytes, { now: now(), passphrase });
+  const request = { orgId: call.caller.orgId, items, ...(name === undefined ? {} : { name: checkName(name) }) };
+  return commands.run(commandContext(call), importCertificates(store, request, warnings));
+}
+
+/** Headers arrive as Latin-1; a text written in UTF-8 is read as such. */
+function headerText({ header }: Call, name: string): string | undefined {
+  const raw = header(name);
+  const text = raw && Buffer.from(raw, 'latin1').toString('utf8');
+  return text?.includes('\uFFFD') ? raw : text;
+}
+
+const maxNameLength = 200;
+
+function checkName(name: string): string {
+  if (name.length <= maxNameLength) return name;
+  throw new Rejection('query_invalid', `name: longer than ${maxNameLength} characters`, {
+    problems: [{ pointer: '/name', code: 'query_invalid', message: `longer than ${maxNameLength} characters` }],
+  });
 }
 
 async function list(call: Call, services: Services): Promise<Reply> {
@@ -88,13 +104,18 @@ const uploadRoute: Route = {
   method: 'POST',
   path: '/api/certs',
   operationId: 'addCertificate',
-  summary: 'Adds the certificates of a PEM upload, each with its chain and, when it is there, its private key',
+  summary: 'Adds the certificates of an upload, each with its chain and, when it is there, its private key',
   tag: 'certs',
   scope: 'certs:write',
   form: 'documented',
   parameters: [
     queryParameter('name', 'A name for lists.'),
-    { name: 'x-svc-passphrase', in: 'header', description: 'Of an encrypted key.', schema: { type: 'string' } },
+    {
+      name: 'x-svc-passphrase',
+      in: 'header',
+      description: 'Of an encrypted key or of PKCS#12.',
+      schema: { type: 'string' },
+    },
     ...parameter.writeParameters,
   ],
   body: {
@@ -106,7 +127,7 @@ const uploadRoute: Route = {
       'multipart/form-data',
     ],
     maxBytes: 1024 * 1024,
-    description: 'PEM, or one multipart part `file`; what it is is decided by content',
+    description: 'PEM or PKCS#12, or a form with `file`, `passphrase` and `name`; what it is is decided by content',
     example: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
   },
   answer: {
@@ -114,7 +135,7 @@ const uploadRoute: Route = {
     schema: { $ref: '#/components/schemas/CertificateAnswer' },
     example: added,
   },
-  errors: ['certificate_invalid', 'body_malformed'],
+  errors: ['certificate_invalid', 'body_malformed', 'query_invalid'],
   handle: upload,
 };
 
