@@ -112,22 +112,24 @@ export const apisOf = (document: JsonObject): readonly string[] => Object.keys(r
 export const beyond = ({ apis }: Asker, ids: readonly string[]): readonly string[] =>
   apis ? [...new Set(ids)].filter((id) => !apis.has(id)) : [];
 
+type WithApis = { readonly document: JsonObject; readonly unknownApis: readonly string[] };
+
 /** The document with ids and names of its APIs filled in, and the ids that are no API of the organisation. */
-export function withApis(
-  { models }: AccessServices,
-  orgId: OrgId,
-  document: JsonObject,
-): { readonly document: JsonObject; readonly unknownApis: readonly string[] } {
+export const withApis = ({ models }: AccessServices, orgId: OrgId, document: JsonObject): WithApis =>
+  withApiNames(document, (id) => getApi(models, orgId, id)?.name);
+
+/** The same where the names come from elsewhere. */
+export function withApiNames(document: JsonObject, nameOf: (id: string) => string | undefined): WithApis {
   const ids = apisOf(document);
   if (ids.length === 0) return { document, unknownApis: [] };
   const rights = rightsOf(document);
-  const found = ids.map((id) => ({ id, right: rights[id], api: getApi(models, orgId, id) }));
-  const filled = found.map(({ id, right, api }): readonly [string, Json] => [
+  const found = ids.map((id) => ({ id, right: rights[id], name: nameOf(id) }));
+  const filled = found.map(({ id, right, name }): readonly [string, Json] => [
     id,
-    { ...(isObject(right) ? right : {}), api_id: id, api_name: api?.name ?? '' },
+    { ...(isObject(right) ? right : {}), api_id: id, api_name: name ?? '' },
   ]);
   return {
     document: { ...document, access_rights: Object.fromEntries(filled) },
-    unknownApis: found.filter(({ api }) => !api).map(({ id }) => id),
+    unknownApis: found.filter(({ name }) => name === undefined).map(({ id }) => id),
   };
 }

@@ -1,6 +1,7 @@
 /** Schemas of the API's own document, by name. */
 import type { JsonObject } from '../../domain/event.ts';
 import { accessSchemas } from './openapi-access-schemas.ts';
+import { applySchemas } from './openapi-apply-schemas.ts';
 import { chainSchemas } from './openapi-chain-schemas.ts';
 import { configSchemas } from './openapi-config-schemas.ts';
 import { feedSchemas } from './openapi-feed-schemas.ts';
@@ -39,6 +40,7 @@ const auditEntry = closed(
 
 export const schemas: JsonObject = {
   ...accessSchemas,
+  ...applySchemas,
   ...chainSchemas,
   ...configSchemas,
   ...feedSchemas,

@@ -9,6 +9,9 @@ import type { PlannedWrite } from './handle-command.ts';
 import { expectedOf, loadReservation } from './load.ts';
 import type { RestoreItem } from './restore-plan.ts';
 
+/** An object whose change may move a route. */
+export type ClaimingItem = Pick<RestoreItem, 'id' | 'name' | 'change' | 'api'>;
+
 /** A route that an object would need and another one has. */
 export type Conflict = {
   readonly kind: 'api';
@@ -28,7 +31,7 @@ type Move = Pick<ClaimMove, 'value' | 'listenPath' | 'taker'> & {
 export async function restoreClaims(
   store: EventStore,
   orgId: OrgId,
-  items: readonly RestoreItem[],
+  items: readonly ClaimingItem[],
   commandId: string,
 ): Promise<{ readonly writes: readonly PlannedWrite[]; readonly conflicts: readonly Conflict[] }> {
   const { moves, conflicts } = movesOf(orgId, items);
@@ -53,14 +56,14 @@ export async function restoreClaims(
 }
 
 /** Routes of the APIs that change, before and after. */
-export const routeChanges = (orgId: OrgId, items: readonly RestoreItem[]): readonly RouteChange[] =>
+export const routeChanges = (orgId: OrgId, items: readonly ClaimingItem[]): readonly RouteChange[] =>
   items.flatMap((item) => {
     const { before, after } = routesOf(orgId, item);
     const [was, becomes] = [before?.text ?? null, after?.text ?? null];
     return was === becomes ? [] : [{ was, becomes, owner: item.id }];
   });
 
-function movesOf(orgId: OrgId, items: readonly RestoreItem[]) {
+function movesOf(orgId: OrgId, items: readonly ClaimingItem[]) {
   const moves = new Map<string, Move>();
   const conflicts: Conflict[] = [];
   const moveOf = (route: { readonly claim: string; readonly listenPath: string; readonly text: string }): Move => {
@@ -87,7 +90,7 @@ function movesOf(orgId: OrgId, items: readonly RestoreItem[]) {
 }
 
 /** What the API listens on now and then; nothing for a change that leaves the API as it is. */
-function routesOf(orgId: OrgId, { id, change, api }: RestoreItem) {
+function routesOf(orgId: OrgId, { id, change, api }: ClaimingItem) {
   if (!api || change === 'kept') return {};
   const route = (state: ApiState) =>
     state.exists ? routeOfDocument(state.document, { orgId, apiId: toApiId(id), kind: state.kind }) : undefined;

@@ -6,6 +6,8 @@ import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import type { AccessBodies } from './access-bodies.ts';
 import type { ApiCommands } from './api-commands.ts';
+import type { ApplyCommand } from './apply-commands.ts';
+import type { JudgeObject } from './apply-set.ts';
 import type { BodyRule } from './bodies.ts';
 import type { Call } from './call.ts';
 import type { ErrorCode } from './errors.ts';
@@ -32,6 +34,8 @@ export type Services = {
   readonly commands: Commands;
   readonly apiCommands: ApiCommands;
   readonly restoreCommand: RestoreCommand;
+  readonly applyCommand: ApplyCommand;
+  readonly judgeObject: JudgeObject;
   readonly exportAudit: ExportAudit;
   /** Whether the key ring opens what the log needs. */
   readonly keyHealth: () => KeyHealth;

@@ -1,5 +1,6 @@
 /** The table of all routes; where two fit, the first one counts. */
 import type { Route } from './route.ts';
+import { applyRoutes } from './routes/apply.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { auditEntryRoutes } from './routes/audit-entry.ts';
 import { auditTrailRoutes } from './routes/audit-trail.ts';
@@ -25,6 +26,7 @@ export const routes: readonly Route[] = [
   ...chainRoutes,
   ...certificateRoutes,
   ...configRoutes,
+  ...applyRoutes,
   ...auditRoutes,
   ...auditTrailRoutes,
   ...auditEntryRoutes,

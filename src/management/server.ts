@@ -13,6 +13,8 @@ import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import { createAccessBodies } from './access-bodies.ts';
 import { createApiCommands } from './api-commands.ts';
 import { createApp } from './app.ts';
+import { createApplyCommand } from './apply-commands.ts';
+import { createJudgeObject } from './apply-set.ts';
 import { type Credential, createAuthenticate } from './authenticate.ts';
 import type { ManagementFeed } from './feed.ts';
 import { createCommands } from './handle-command.ts';
@@ -145,6 +147,7 @@ function createServices(
   } = options;
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
   const personal = createPersonalData(seal, secrets, secrets);
+  const accessBodies = createAccessBodies();
   const checks = { check: createCheckApi(), validate: createValidateOpenApi() };
   return {
     store,
@@ -159,6 +162,8 @@ function createServices(
       settled: (position) => projector.waitFor(written, position, settleMs),
     }),
     apiCommands: createApiCommands({ store, ...checks }),
+    applyCommand: createApplyCommand({ store, models, projector, secrets, accessBodies, now, ...checks }),
+    judgeObject: createJudgeObject(),
     restoreCommand: createRestoreCommand({ store, models, projector, secrets, now, ...checks }),
     exportAudit,
     keyHealth,
@@ -166,7 +171,7 @@ function createServices(
     feed: createSignedFeed(feed, signer, now),
     nodes,
     tokens,
-    accessBodies: createAccessBodies(),
+    accessBodies,
     checkApi: checks.check,
     judgeReport: createJudgeReport(),
     stopping,

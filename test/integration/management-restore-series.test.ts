@@ -1,37 +1,12 @@
 /** A restore where one append cannot hold it: a series of appends under one command, which a repeat completes. */
 import { expect } from 'chai';
-import { type EventStore, EventStoreError } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { orgStream } from '../../domain/ids.ts';
 import { maxPartEvents, partsOf } from '../../src/management/append-parts.ts';
 import { configurationOf, listOf } from '../support/configuration.ts';
 import { apiCreated } from '../support/given.ts';
-import { forwarded, orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
-
-/** An engine that writes one stream at a time and checks no other one; `stopAt` counts appends from one on. */
-function oneStreamAtATime() {
-  let stopAt = Number.POSITIVE_INFINITY;
-  let appends = 0;
-  return {
-    stopAt: (count: number) => {
-      stopAt = count;
-      appends = 0;
-    },
-    appends: () => appends,
-    wrap: (store: EventStore): EventStore => ({
-      ...forwarded(store),
-      can: { ...store.can, multiStream: false, checks: false },
-      append: async (writes, options) => {
-        if (writes.length > 1 || writes.some(({ events }) => events.length === 0)) {
-          throw new EventStoreError('Unsupported', 'one stream at a time');
-        }
-        appends += 1;
-        if (appends >= stopAt) throw new EventStoreError('StoreUnavailable', 'gone');
-        return store.append(writes, options);
-      },
-    }),
-  };
-}
+import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { oneStreamAtATime } from '../support/one-stream-engine.ts';
 
 describe('a restore on an engine that writes one stream at a time', () => {
   const engine = oneStreamAtATime();

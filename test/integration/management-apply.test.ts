@@ -1,0 +1,262 @@
+/** Declarative sets over HTTP: whole or not at all, no change twice, references inside the set, owners, prune, bases. */
+import { expect } from 'chai';
+import type { JsonObject } from '../../domain/event.ts';
+import { openApi } from '../support/documents.ts';
+import { json, listenAt, named, pem } from '../support/management-refusals.ts';
+import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { chainOf, expired } from '../support/test-ca.ts';
+
+type Changed = { readonly kind: string; readonly id: string; readonly change: string; readonly owner?: string };
+
+const hash = (digit: string): string => digit.repeat(64);
+const oas = (id: string, members: Parameters<typeof named>[1] = {}, more: JsonObject = {}): JsonObject => ({
+  ...{ kind: 'api', id, apiKind: 'oas', document: named(id, members) },
+  ...more,
+});
+const policyOf = (id: string, document: JsonObject = {}): JsonObject => ({
+  ...{ kind: 'policy', id, document: { name: `policy ${id}`, ...document } },
+});
+const keyOf = (digit: string, document: JsonObject = {}): JsonObject => ({
+  ...{ kind: 'key', id: hash(digit), prefix: 'abcd', document },
+});
+
+describe('applying a set', () => {
+  let management: TestManagement;
+  beforeEach(async () => {
+    management = await startTestManagement({ isInstalled: true });
+  });
+  afterEach(() => management[Symbol.asyncDispose]());
+
+  const send = (objects: readonly JsonObject[], options: JsonObject = {}, query = ''): Promise<Answer> =>
+    management.call('POST', `/api/config/apply${query}`, JSON.stringify({ objects, ...options }), json);
+  const applied = async (objects: readonly JsonObject[], options: JsonObject = {}): Promise<readonly string[]> => {
+    const answer = await send(objects, options);
+    expect(answer.status, answer.text).to.equal(200);
+    return changes(answer);
+  };
+  const changes = ({ json: body }: Answer): readonly string[] =>
+    (body['objects'] as unknown as readonly Changed[]).map(({ kind, id, change }) => `${change} ${kind} ${id}`);
+  const problems = (answer: Answer): readonly string[] =>
+    (answer.json['errors'] as unknown as readonly JsonObject[]).map(({ pointer, code }) => `${pointer} ${code}`);
+  const config = async (): Promise<JsonObject> => (await management.call('GET', '/api/config')).json;
+  const names = async (): Promise<readonly string[]> =>
+    ((await config())['objects'] as readonly JsonObject[]).map(({ kind, id }) => `${kind} ${id}`);
+
+  it('makes objects of every kind that name each other, in one append, and the second time nothing', async () => {
+    const { certificate } = chainOf('shop.example').leaf;
+    const set = [
+      keyOf('a', { apply_policies: ['gold'], access_rights: { orders: {} } }),
+      policyOf('gold', { access_rights: { orders: { versions: ['v1'] } } }),
+      oas('orders'),
+      { kind: 'cert', document: { name: 'shop', pem: certificate } },
+    ];
+    const before = await management.store.head();
+    const made = await applied(set);
+    expect(made.map((line) => line.split(' ').slice(0, 2).join(' '))).to.deep.equal([
+      ...['created cert', 'created api', 'created policy', 'created key'],
+    ]);
+    const { events } = await management.store.readAll({ after: before, limit: 100 });
+    expect(new Set(events.map(({ meta }) => meta['commandId'])).size).to.equal(1);
+    const head = await management.store.head();
+    const again = await send(set);
+    expect(changes(again)).to.deep.equal([]);
+    expect(again.json['counts']).to.deep.equal({ created: 0, updated: 0, deleted: 0, unchanged: 4 });
+    expect(again.headers.get('x-svc-unchanged')).to.equal('true');
+    expect(await management.store.head()).to.equal(head);
+    const policy = await management.call('GET', '/api/policies/gold');
+    expect(policy.json['access_rights']).to.deep.equal({
+      orders: { api_id: 'orders', api_name: 'orders', versions: ['v1'] },
+    });
+  });
+
+  it('shows both documents and their difference in a dry run, and changes nothing', async () => {
+    await applied([oas('orders')]);
+    const head = await management.store.head();
+    const answer = await send([oas('orders', listenAt('/moved/')), oas('new')], {}, '?dryRun=true');
+    const [moved, made] = answer.json['objects'] as readonly JsonObject[];
+    expect(moved).to.include({ id: 'orders', change: 'updated', owner: 'default' });
+    expect(moved?.['diff']).to.deep.equal([
+      { op: 'replace', path: '/x-svc-api-gateway/server/listenPath/value', value: '/moved/' },
+    ]);
+    expect(JSON.stringify(moved?.['before'])).to.not.match(/dbId|orgId/);
+    expect(made).to.include({ id: 'new', change: 'created' }).and.not.have.property('before');
+    expect(await management.store.head()).to.equal(head);
+  });
+
+  it('tells every problem of the set with its object, and applies none of it', async () => {
+    await applied([oas('other', listenAt('/taken/'))], { owner: 'another' });
+    const head = await management.store.head();
+    const broken = { ...oas('broken'), document: { ...named('broken'), paths: 7 } };
+    const answer = await send([
+      oas('fine'),
+      broken,
+      oas('clash', listenAt('/taken/')),
+      oas('other', listenAt('/mine/')),
+      policyOf('gold', { rate: 'fast', access_rights: { nowhere: {} } }),
+      policyOf('silver', { access_rights: { nowhere: {} } }),
+      keyOf('a', { apply_policies: ['missing'] }),
+    ]);
+    expect([answer.status, answer.json['code']]).to.deep.equal([422, 'apply_refused']);
+    expect(problems(answer)).to.have.members([
+      '/objects/1/document/paths type',
+      '/objects/2/document/x-svc-api-gateway/server/listenPath/value route_taken',
+      '/objects/3/labels/owner owner',
+      '/objects/4/document/rate type',
+      '/objects/5/document/access_rights unknown',
+      '/objects/6/document/apply_policies unknown',
+    ]);
+    expect(await management.store.head()).to.equal(head);
+  });
+
+  for (const [name, objects, options, expected] of [
+    ['no kind', [{ id: 'x', document: {} }], {}, '/objects/0/kind required'],
+    ['a kind that nobody knows', [{ kind: 'polcy', id: 'x', document: {} }], {}, '/objects/0/kind unknown'],
+    ['an unknown member', [{ ...policyOf('x'), nam: 'x' }], {}, '/objects/0/nam additionalProperties'],
+    ['one object twice', [policyOf('x'), policyOf('x')], {}, '/objects/1/id repeated'],
+    ['an id with blanks', [policyOf('x y')], {}, '/objects/0/id pattern'],
+    ['an owner with blanks', [], { owner: 'the shop' }, '/owner pattern'],
+    ['a flag that is none', [], { prune: 'yes' }, '/prune type'],
+    [
+      'an id that differs from the document',
+      [{ ...oas('x'), id: 'y' }],
+      {},
+      '/objects/0/document/x-svc-api-gateway/info/id api_id_mismatch',
+    ],
+  ] as const) {
+    it(`refuses ${name}`, async () => {
+      const answer = await send(objects, options);
+      expect(answer.status, answer.text).to.equal(422);
+      expect(problems(answer)).to.deep.equal([expected]);
+    });
+  }
+
+  it('deletes nothing without prune, and with it only what has the same owner', async () => {
+    await management.call('POST', '/api/apis/streams', named('by-hand'));
+    await applied([oas('mine'), oas('stays'), policyOf('gold')], { owner: 'shop' });
+    await applied([oas('theirs')], { owner: 'till' });
+    expect(await applied([oas('stays')], { owner: 'shop' })).to.deep.equal([]);
+    expect(await applied([oas('stays')], { owner: 'shop', prune: true })).to.deep.equal([
+      ...['deleted policy gold', 'deleted api mine'],
+    ]);
+    expect(await names()).to.deep.equal(['api by-hand', 'api stays', 'api theirs']);
+  });
+
+  it('gives a route from one API that it deletes to one that it makes, in the same append', async () => {
+    await applied([oas('old', listenAt('/shop/'))]);
+    expect(await applied([oas('new', listenAt('/shop/'))], { prune: true })).to.deep.equal([
+      ...['created api new', 'deleted api old'],
+    ]);
+  });
+
+  it('does not delete a policy that a key of others names, unless the key goes too', async () => {
+    await applied([policyOf('gold')]);
+    await applied([keyOf('a', { apply_policies: ['gold'] })], { owner: 'till' });
+    const refused = await send([], { prune: true });
+    expect([refused.status, problems(refused)]).to.deep.equal([422, ['/prune policy_in_use']]);
+    await applied([keyOf('a', { apply_policies: ['gold'] })], { takeOver: true });
+    expect(await applied([], { prune: true })).to.deep.equal([`deleted key ${hash('a')}`, 'deleted policy gold']);
+  });
+
+  it('leaves what belongs to others as it is, and takes it over when that is asked for', async () => {
+    await applied([oas('orders')], { owner: 'till' });
+    expect(await applied([oas('orders')], { owner: 'shop' })).to.deep.equal([]);
+    const answer = await send([oas('orders', listenAt('/moved/'))], { owner: 'shop' });
+    expect(problems(answer)).to.deep.equal(['/objects/0/labels/owner owner']);
+    expect(await applied([oas('orders')], { owner: 'shop', takeOver: true })).to.deep.equal(['updated api orders']);
+    const [shown] = (await config())['objects'] as readonly JsonObject[];
+    expect(shown?.['labels']).to.deep.equal({ owner: 'shop' });
+    // A change that does not speak of the owner leaves it.
+    await management.call('PATCH', '/api/apis/oas/orders?listenPath=/again/', JSON.stringify(openApi()), json);
+    expect(((await config())['objects'] as readonly JsonObject[])[0]?.['labels']).to.deep.equal({ owner: 'shop' });
+  });
+
+  it('refuses a base that has moved, naming what moved it', async () => {
+    const { base } = (await send([oas('orders')], {}, '?dryRun=true')).json;
+    expect(await applied([oas('orders')], { base: base as string })).to.deep.equal(['created api orders']);
+    const answer = await send([oas('other')], { base: base as string });
+    expect([answer.status, answer.json['code']]).to.deep.equal([409, 'base_moved']);
+    expect(answer.json['moved']).to.deep.equal([{ kind: 'api', id: 'orders', name: 'orders' }]);
+  });
+
+  it('repeats the answer for the same idempotency key', async () => {
+    const body = JSON.stringify({ objects: [oas('orders')] });
+    const headers = { ...json, 'idempotency-key': 'one' };
+    const first = await management.call('POST', '/api/config/apply', body, headers);
+    const second = await management.call('POST', '/api/config/apply', body, headers);
+    expect(second.json).to.deep.equal(first.json);
+    expect(second.headers.get('idempotency-replayed')).to.equal('true');
+  });
+
+  it('keeps the private key of a certificate, and says where one is missing', async () => {
+    const { leaf } = chainOf('shop.example');
+    const uploaded = await management.call('POST', '/api/certs', leaf.certificate + leaf.privateKey, pem);
+    const id = String(uploaded.json['id']);
+    const cert = (document: JsonObject): JsonObject => ({ kind: 'cert', document });
+    const secret = { $secret: 'somewhere' };
+    expect(await applied([cert({ pem: leaf.certificate, secret })])).to.deep.equal([]);
+    expect(await applied([cert({ pem: leaf.certificate, name: 'shop' })])).to.deep.equal([`updated cert ${id}`]);
+    const shown = await management.call('GET', `/api/certs/${id}`);
+    expect(shown.json['has_private']).to.equal(true);
+    const other = { pem: expired('old.example').certificate, secret };
+    expect(problems(await send([cert(other)]))).to.deep.equal(['/objects/0/document/secret secret_missing']);
+    const answer = await send([cert(other)], { allowHoles: true });
+    expect((answer.json['warnings'] as readonly JsonObject[]).map(({ code }) => code)).to.deep.equal([
+      ...['expired', 'secret_missing'],
+    ]);
+  });
+});
+
+describe('the token that applies a set', () => {
+  let management: TestManagement;
+  before(async () => {
+    management = await startTestManagement({ isInstalled: true });
+    const orders = JSON.stringify({ objects: [oas('orders'), oas('other')] });
+    expect((await management.call('POST', '/api/config/apply', orders, json)).status).to.equal(200);
+  });
+  after(() => management[Symbol.asyncDispose]());
+
+  const tokenWith = async (scopes: readonly string[], apis?: readonly string[]): Promise<string> => {
+    const body = JSON.stringify({ name: scopes.join(), scopes, ...(apis ? { apis } : {}) });
+    return String((await management.call('POST', '/api/tokens', body, json)).json['token']);
+  };
+
+  for (const [name, scopes, apis, set, expected] of [
+    [
+      'needs the scope of each kind',
+      ['apis:write'],
+      undefined,
+      { objects: [oas('a'), policyOf('p')] },
+      [403, 'scope_missing'],
+    ],
+    ['has it', ['apis:write', 'policies:write'], undefined, { objects: [oas('a'), policyOf('p')] }, [200, undefined]],
+    ['changes the APIs that it is for', ['apis:write'], ['orders'], { objects: [oas('orders')] }, [200, undefined]],
+    [
+      'changes no other API',
+      ['apis:write'],
+      ['orders'],
+      { objects: [oas('other', listenAt('/x/'))] },
+      [422, 'apply_refused'],
+    ],
+    [
+      'deletes none when it is for some APIs',
+      ['apis:write'],
+      ['orders'],
+      { objects: [], prune: true },
+      [403, 'scope_missing'],
+    ],
+    [
+      'gives no access that is not its to give',
+      ['policies:write'],
+      ['orders'],
+      { objects: [policyOf('q', { access_rights: { other: {} } })] },
+      [422, 'apply_refused'],
+    ],
+  ] as const) {
+    it(name, async () => {
+      const token = await tokenWith(scopes, apis);
+      const headers = { ...json, authorization: `Bearer ${token}` };
+      const answer = await management.call('POST', '/api/config/apply', JSON.stringify(set), headers);
+      expect([answer.status, answer.json['code']], answer.text).to.deep.equal(expected);
+    });
+  }
+});
