@@ -2,23 +2,12 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { applyChanges, type GatewayObject, type GatewaySnapshot } from '../../projections/gateway-config.ts';
+import { applyChanges, type GatewaySnapshot } from '../../projections/gateway-config.ts';
 import type { Log } from '../ports.ts';
+import type { Generation, Provenance } from './generation.ts';
 import { generationText } from './generation-text.ts';
-import type { SignedChanges, SignedSnapshot } from './signed.ts';
 import { isSnapshot } from './snapshot-shape.ts';
 import type { Trust } from './trust.ts';
-
-/** What shows that a snapshot came from management: the signed one it began with, and each signed change since, in order. */
-export type Provenance = { readonly base: SignedSnapshot; readonly steps: readonly SignedChanges[] };
-
-/** `kept`: the good objects that run in place of rejected ones, so that a restart gives what running on gives. */
-export type Generation = {
-  readonly snapshot: GatewaySnapshot;
-  readonly kept: Readonly<Record<string, GatewayObject>>;
-  /** Absent when it came by a function call. */
-  readonly provenance?: Provenance;
-};
 
 /** `currentMs`: when the node last knew that this is the newest configuration, ms since 1970. */
 type KeptGeneration = Generation & { readonly currentMs?: number };

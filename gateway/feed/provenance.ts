@@ -1,7 +1,7 @@
 /** Keeps what proves the configuration of a node while it follows the feed, and says when that has grown too long. */
 import type { GatewaySnapshot } from '../../projections/gateway-config.ts';
 import type { FeedAnswer } from './feed.ts';
-import type { Provenance } from './generations.ts';
+import type { Provenance } from './generation.ts';
 import type { SignedChanges, SignedSnapshot } from './signed.ts';
 
 /** Undefined once a part came without signature. */

@@ -92,9 +92,13 @@ function responsesOf(route: Route): JsonObject {
   };
   return {
     200: { description: answer.description, content: { [answer.type ?? 'application/json']: content } },
+    ...(isConditional(route) ? { 304: { description: 'The client has it already' } } : {}),
     ...Object.fromEntries(errors),
   };
 }
+
+const isConditional = ({ method, parameters }: Route): boolean =>
+  method === 'GET' && parameters.some(({ name }) => name === 'If-None-Match');
 
 /** What the table says, and what follows from what a row is. */
 function errorCodesOf({ scope, body, method, errors }: Route): readonly ErrorCode[] {
@@ -110,6 +114,7 @@ function errorCodesOf({ scope, body, method, errors }: Route): readonly ErrorCod
             'idempotency_key_reused',
             'idempotency_in_flight',
             'idempotency_key_expired',
+            'precondition_failed',
             'too_many_conflicts',
             'store_read_only',
             'store_full',

@@ -59,6 +59,7 @@ export const auditTrailRoutes: readonly Route[] = [
       description: 'One JSON object per line: header, events, skipped positions, end',
       type: 'application/x-ndjson',
       schema: { type: 'string' },
+      example: '{"kind":"header","format":1,…}\n{"kind":"event","position":"1",…}\n{"kind":"end",…}\n',
     },
     errors: ['at_invalid'],
     handle: exportTrail,

@@ -116,6 +116,22 @@ const positionOf = (text: string): Position => (/^0*$/.test(text) ? '' : padPosi
 
 const tags = queryParameter('tags', 'Labels, separated by commas: only APIs whose `gatewayTags` share one.');
 
+const exampleObject = {
+  ...{ kind: 'api', id: 'orders', revision: '3', position: '12', sha256: 'f7c1…' },
+  body: { orgId: '68ff52c1a3a94f0d92c1b7aa', apiKind: 'oas', document: {} },
+};
+const exampleLog = { logId: '019a1b6e-7f2d-7b1c-9e6a-5d0c1f2a3b4c', era: 0 };
+const exampleSignature = { keyId: '5f2c…', signature: '<base64url>' };
+const exampleSnapshot = {
+  ...{ format: 1, ...exampleLog, position: '12', revision: '12', createdAt: '2026-01-01T00:00:00.000Z' },
+  ...{ group: '', tags: [], objects: { 'api:orders': exampleObject }, sha256: '9b1d…', ...exampleSignature },
+  publicKey: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
+};
+const exampleChanges = {
+  ...{ ...exampleLog, after: '11', next: '12', tags: [] },
+  ...{ changes: [{ op: 'upsert', position: '12', object: exampleObject }], ...exampleSignature },
+};
+
 export const feedRoutes: readonly Route[] = [
   {
     method: 'GET',
@@ -130,6 +146,7 @@ export const feedRoutes: readonly Route[] = [
       description:
         '`sha256` is over the RFC 8785 form of `objects`; `signature` (Ed25519, base64url) is over `svc snapshot 1`, a line feed, and the RFC 8785 form of format, logId, era, position, revision, createdAt, group, tags, sha256, keyId.',
       schema: { $ref: '#/components/schemas/FeedSnapshot' },
+      example: exampleSnapshot,
     },
     errors: ['stopping'],
     handle: snapshot,
@@ -152,6 +169,7 @@ export const feedRoutes: readonly Route[] = [
       description:
         'Answers at once when there is something, else within 30 s; `next` moves also without changes. `signature` is over `svc changes 1`, a line feed, and the RFC 8785 form of logId, era, after, next, tags, sha256 (of the RFC 8785 form of `changes`), keyId.',
       schema: { $ref: '#/components/schemas/FeedChanges' },
+      example: exampleChanges,
     },
     errors: ['feed_too_old', 'other_log', 'position_ahead', 'stopping'],
     handle: changes,

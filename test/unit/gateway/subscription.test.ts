@@ -1,6 +1,7 @@
 /** Following the configuration: what is believed, what is refused, and that nothing that fails changes what runs. */
 import { expect } from 'chai';
-import type { Generation, Generations } from '../../../gateway/feed/generations.ts';
+import type { Generation } from '../../../gateway/feed/generation.ts';
+import type { Generations } from '../../../gateway/feed/generations.ts';
 import { Subscription, type SubscriptionOptions } from '../../../gateway/feed/subscription.ts';
 import { apiDocument } from '../../support/documents.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -1,0 +1,14 @@
+/** What a node keeps of a configuration: the snapshot, what runs in place of rejected objects, and the proof of where it came from. */
+import type { GatewayObject, GatewaySnapshot } from '../../projections/gateway-config.ts';
+import type { SignedChanges, SignedSnapshot } from './signed.ts';
+
+/** What shows that a snapshot came from management: the signed one it began with, and each signed change since, in order. */
+export type Provenance = { readonly base: SignedSnapshot; readonly steps: readonly SignedChanges[] };
+
+/** `kept`: the good objects that run in place of rejected ones, so that a restart gives what running on gives. */
+export type Generation = {
+  readonly snapshot: GatewaySnapshot;
+  readonly kept: Readonly<Record<string, GatewayObject>>;
+  /** Absent when it came by a function call. */
+  readonly provenance?: Provenance;
+};
