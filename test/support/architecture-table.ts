@@ -98,7 +98,7 @@ export const orders: readonly Order[] = [
   {
     wing: 'domain',
     rows: [
-      ['events.ts', 'restore.ts'],
+      ['events.ts', 'restore.ts', 'apply.ts'],
       [
         ...['api', 'certificate.ts', 'key.ts', 'policy.ts', 'webhook.ts', 'token.ts', 'organisation.ts', 'bundle.ts'],
         ...['gateway-group.ts', 'gateway-node.ts', 'reservation.ts'],
@@ -176,9 +176,13 @@ export const families: readonly Family[] = [
     table: 'src/main.ts',
     shared: [
       'audit-trail.ts',
+      'confirm.ts',
       'connection.ts',
+      'declared.ts',
+      'declared-changes.ts',
       'failure.ts',
       'fleet.ts',
+      'json-input.ts',
       'moment.ts',
       'output.ts',
       'pages.ts',
