@@ -1,7 +1,13 @@
 /** Every refusal of the domain: a stable code, a text for a person, a place. Edges translate codes to statuses once. */
 
 /** One problem of a document: where (JSON pointer), what, and a code that never changes. */
-export type Problem = { readonly pointer: string; readonly code: string; readonly message: string };
+export type Problem = {
+  readonly pointer: string;
+  /** The keyword of the schema that does not hold; absent where a rule beyond the schema speaks. */
+  readonly keyword?: string;
+  readonly code: string;
+  readonly message: string;
+};
 
 /** A remark that never changes the status of an answer (management design 2.4). */
 export type Warning = { readonly pointer: string; readonly code: string; readonly text: string };
@@ -185,6 +191,8 @@ export const nearestName = (name: string, known: Iterable<string>): string | und
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
+    // The lengths alone say how far apart two names are at least: long junk is not compared letter by letter.
+    if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;

@@ -1,5 +1,4 @@
 /** Everything that can be wrong with an API, found without opening anything: used before the append and before the swap. */
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import {
   type ApiDefinition,
   type ApiDocument,
@@ -9,17 +8,15 @@ import {
 } from '../domain/api/definition.ts';
 import { readDefinition } from '../domain/api/oas.ts';
 import { effectWarnings, ruleProblems } from '../domain/api/rules.ts';
-import {
-  oasExtensionSchema,
-  streamingSchema,
-  streamsExtensionSchema,
-  unknownKeys,
-} from '../domain/api/schema/extension.ts';
+import { oasExtensionSchema, streamsExtensionSchema, unknownKeys } from '../domain/api/schema/extension.ts';
+import { streamingSchema } from '../domain/api/schema/streaming.ts';
 import { readVersioning } from '../domain/api/versioning.ts';
 import type { Problem, Warning } from '../domain/errors.ts';
 import type { JsonObject } from '../domain/event.ts';
 import type { ApiId, OrgId } from '../domain/ids.ts';
 import { isObject, objectAt } from '../domain/json.ts';
+import { createShapeCheck, type ShapeCheck } from '../domain/json-schema.ts';
+import { typeName } from '../domain/json-schema-keywords.ts';
 import { versionPattern } from './http/version-pattern.ts';
 
 type ApiToCheck = {
@@ -40,23 +37,18 @@ type CheckedApi = {
 
 export type CheckApi = (api: ApiToCheck) => CheckedApi;
 
-/** Compiles the schemas once; the check itself is pure. Problems of one stage are reported together. */
+/** The check itself is pure. Problems of one stage are reported together, the first hundred of them. */
 export function createCheckApi(): CheckApi {
-  // Not optimised and not checked themselves (a test does that): compiling is most of what a gateway does at its start.
-  const ajv = new Ajv2020({
-    ...{ allErrors: true, strict: false, verbose: true, validateSchema: false, code: { optimize: false } },
-  });
-  // The schema of OAS APIs is that of streams APIs and one more rule, so that the large one is compiled once.
-  const validateStreams = ajv.compile(streamsExtensionSchema);
-  const validateOas = ajv.compile(oasExtensionSchema);
-  const validateStreaming = ajv.compile(streamingSchema);
+  const checkStreams = createShapeCheck(streamsExtensionSchema);
+  const checkOas = createShapeCheck(oasExtensionSchema);
+  const checkStreaming = createShapeCheck(streamingSchema);
   return function checkApi({ apiId, orgId, kind, document }) {
     const extension = objectAt(document, gatewayExtension);
     const streaming = document[streamingExtension];
     const shape = [
       ...documentProblems(document),
-      ...schemaProblems(kind === 'streams' ? validateStreams : validateOas, extension, gatewayExtension),
-      ...(streaming === undefined ? [] : schemaProblems(validateStreaming, streaming, streamingExtension)),
+      ...shapeProblems(kind === 'streams' ? checkStreams : checkOas, extension, gatewayExtension),
+      ...(streaming === undefined ? [] : shapeProblems(checkStreaming, streaming, streamingExtension)),
     ];
     if (shape.length > 0 || !extension) return { problems: shape, warnings: [], stage: 'schema' };
     const warnings = [
@@ -104,28 +96,13 @@ function documentProblems(document: ApiDocument): readonly Problem[] {
   );
 }
 
-function schemaProblems(validate: ValidateFunction, value: unknown, member: string): readonly Problem[] {
-  if (validate(value)) return [];
-  return (validate.errors ?? []).map((error) => ({
-    pointer: `/${member}${error.instancePath}${missingStep(error)}`,
-    code: error.keyword,
-    message: schemaText(error),
+const shapeProblems = (check: ShapeCheck, value: unknown, member: string): readonly Problem[] =>
+  check(value).map(({ pointer, keyword, message }) => ({
+    pointer: `/${member}${pointer}`,
+    keyword,
+    code: keyword,
+    message,
   }));
-}
-
-const missingStep = ({ keyword, params }: ErrorObject): string =>
-  keyword === 'required' ? `/${String(params['missingProperty'])}` : '';
-
-function schemaText({ keyword, params, message, data }: ErrorObject): string {
-  if (keyword === 'required') return 'is required';
-  if (keyword === 'additionalProperties') return `unknown key "${String(params['additionalProperty'])}"`;
-  if (keyword === 'type') return `Invalid type. Expected: ${String(params['type'])}, given: ${typeName(data)}`;
-  if (keyword === 'pattern') return 'has a form that is not allowed here (empty, or with characters that are not)';
-  return message ?? 'is not valid';
-}
-
-const typeName = (value: unknown): string =>
-  value === null ? 'null' : value === undefined ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 
 const streamWarnings = (document: ApiDocument): readonly Warning[] =>
   Object.keys(objectAt(document, streamingExtension, 'streams') ?? {}).length > 0

@@ -1,5 +1,5 @@
-/** Schema of the extension's `info` (api-definition design 3). */
-import { filledText, flag, list, object, text } from './shapes.ts';
+/** Schema of the extension's `info` (api-definition design 3 and 4.4). */
+import { expression, filledText, flag, list, object, text, word } from './shapes.ts';
 
 export const infoSchema = object(
   {
@@ -13,12 +13,12 @@ export const infoSchema = object(
       enabled: flag,
       name: text,
       default: text,
-      location: text,
+      location: word('header', 'url-param', 'url'),
       key: text,
       versions: list(object({ id: filledText, name: filledText }, ['id', 'name'])),
       stripVersioningData: flag,
       fallbackToDefault: flag,
-      urlVersioningPattern: text,
+      urlVersioningPattern: expression,
     }),
   },
   ['name', 'state'],

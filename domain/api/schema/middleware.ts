@@ -1,8 +1,11 @@
-/** Schema of the extension's `middleware` (api-definition design 6 and 7). */
+/** Schema of the extension's `middleware` (api-definition design 6, plugins design 0.2 and 10). */
+import { operationSchema } from './operation.ts';
 import {
   anyObject,
   block,
   count,
+  duration,
+  expression,
   filledText,
   flag,
   headerPairs,
@@ -12,32 +15,54 @@ import {
   mapOf,
   object,
   shared,
+  status,
   text,
+  word,
 } from './shapes.ts';
 
-export const pluginEntry = block({ functionName: filledText, path: text, rawBodyOnly: flag, requireSession: flag }, [
-  'functionName',
-]);
+export const pluginEntry = block(
+  {
+    functionName: filledText,
+    path: text,
+    rawBodyOnly: flag,
+    requireSession: flag,
+    deadline: duration,
+    failureMode: word('closed', 'open'),
+    sendBody: word('raw', 'text', 'never'),
+    // Reserved: `rules/plugins.ts` refuses a source that stands in the definition.
+    code: text,
+    pluginId: text,
+    pluginHash: text,
+  },
+  ['functionName'],
+);
 export const pluginList = list(shared('pluginEntry'));
 export const pluginWrapper = object({ plugins: shared('pluginList') }, ['plugins']);
 export const headerTransform = block({ add: headerPairs, remove: list(httpToken) });
+export const requestSizeLimit = block({ value: { type: 'integer', minimum: 1 } }, ['value']);
+
+const analyticsPlugin = block({ functionName: filledText, path: text, onError: word('redact', 'drop', 'keep') }, [
+  'functionName',
+]);
 
 const globalSchema = object({
   cache: block({
     cacheAllSafeRequests: flag,
-    cacheByHeaders: list(text),
-    cacheResponseCodes: list(integer),
+    cacheByHeaders: list(httpToken),
+    cacheResponseCodes: list(status),
     controlTTLHeaderName: text,
     enableUpstreamCacheControl: flag,
     timeout: count,
+    scope: word('key', 'shared'),
+    onStoreFailure: word('bypass', 'closed'),
   }),
   contextVariables: block(),
   cors: block({
     allowCredentials: flag,
-    allowedHeaders: list(text),
-    allowedMethods: list(text),
+    allowedHeaders: list(httpToken),
+    allowedMethods: list(httpToken),
     allowedOrigins: list(text),
-    exposedHeaders: list(text),
+    exposedHeaders: list(httpToken),
     debug: flag,
     maxAge: integer,
     optionsPassthrough: flag,
@@ -47,6 +72,8 @@ const globalSchema = object({
     bundle: block({ path: text }, ['path']),
     data: block({ value: anyObject }, ['value']),
     driver: text,
+    deadline: duration,
+    isolation: text,
   }),
   prePlugins: shared('pluginList'),
   postAuthenticationPlugins: shared('pluginList'),
@@ -56,13 +83,41 @@ const globalSchema = object({
   postAuthenticationPlugin: shared('pluginWrapper'),
   postPlugin: shared('pluginWrapper'),
   responsePlugin: shared('pluginWrapper'),
-  requestSizeLimit: block({ value: { type: 'integer', minimum: 1 } }, ['value']),
-  trafficLogs: block({ tagHeaders: list(httpToken), customRetentionPeriod: count, plugins: shared('pluginList') }),
+  requestSizeLimit: shared('requestSizeLimit'),
+  skipRateLimit: flag,
+  skipQuota: flag,
+  skipQuotaReset: flag,
+  trafficLogs: block({
+    tagHeaders: list(httpToken),
+    customRetentionPeriod: { ...duration, type: ['string', 'integer'], minimum: 0 },
+    plugins: list(analyticsPlugin),
+    detail: anyObject,
+    onFull: word('ladder', 'block'),
+    waitForCommit: flag,
+  }),
   transformRequestHeaders: shared('headerTransform'),
   transformResponseHeaders: shared('headerTransform'),
 });
 
-/** Blocks of an operation all have `enabled`; their other members are checked when the gateway offers them. */
-const operationSchema = mapOf(anyObject);
+const named = { propertyNames: { pattern: '\\S' } };
 
-export const middlewareSchema = object({ global: globalSchema, operations: mapOf(operationSchema) });
+export const middlewareSchema = object({
+  global: globalSchema,
+  operations: { ...mapOf(operationSchema), ...named },
+  mcpTools: mapOf(anyObject),
+  mcpResources: mapOf(anyObject),
+  mcpPrompts: mapOf(anyObject),
+});
+
+const override = object(
+  {
+    match: object({ flag: text, messagePattern: expression, bodyField: text, bodyValue: {} }),
+    response: object({ statusCode: status, body: text, message: text, template: text, headers: mapOf(text) }),
+  },
+  ['response'],
+);
+
+/** api-definition design 2: a status or a class of statuses, each with a list of what replaces the answer. */
+export const errorOverridesSchema = block({
+  value: { ...mapOf(list(override)), propertyNames: { pattern: '^[1-5](?:[0-9][0-9]|[xX][xX])$' } },
+});

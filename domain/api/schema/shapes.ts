@@ -1,6 +1,5 @@
 /** The few shapes that the schemas of the extension are made of (JSON Schema 2020-12 as plain data). */
-
-export type Schema = { readonly [keyword: string]: unknown };
+import type { Schema } from '../../json-schema-keywords.ts';
 
 export const text: Schema = { type: 'string' };
 /** At least one character that is no white space. */
@@ -8,11 +7,17 @@ export const filledText: Schema = { type: 'string', pattern: '\\S' };
 export const flag: Schema = { type: 'boolean' };
 export const integer: Schema = { type: 'integer' };
 export const count: Schema = { type: 'integer', minimum: 0 };
+export const status: Schema = { type: 'integer', minimum: 100, maximum: 599 };
 /** Free JSON object. */
 export const anyObject: Schema = { type: 'object' };
 /** A duration, ISO 8601 or short; what the text means is checked in `rules.ts`. */
-export const duration: Schema = { type: 'string' };
+export const duration: Schema = { type: 'string', format: 'svc-duration' };
+/** A regular expression in RE2 syntax. */
+export const expression: Schema = { type: 'string', format: 'svc-re2' };
 export const httpToken: Schema = { type: 'string', pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" };
+
+/** One of these words; the empty text says nothing. */
+export const word = (...words: readonly string[]): Schema => ({ type: 'string', enum: [...words, ''] });
 
 export const list = (items: Schema): Schema => ({ type: 'array', items });
 
@@ -32,5 +37,5 @@ export const mapOf = (values: Schema): Schema => ({ type: 'object', additionalPr
 /** Name and value pairs of headers. */
 export const headerPairs: Schema = list(object({ name: httpToken, value: text }, ['name', 'value']));
 
-/** A shape that occurs in several places is written once, below `$defs` of the extension: compilers take it once too. */
+/** A shape that occurs in several places is written once, below `$defs` of the extension. */
 export const shared = (name: string): Schema => ({ $ref: `#/$defs/${name}` });

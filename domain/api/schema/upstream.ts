@@ -1,5 +1,19 @@
 /** Schema of the extension's `upstream` (api-definition design 10). */
-import { anyObject, block, count, duration, filledText, flag, list, object, shared, text } from './shapes.ts';
+import {
+  block,
+  count,
+  duration,
+  filledText,
+  flag,
+  httpToken,
+  list,
+  mapOf,
+  object,
+  shared,
+  status,
+  text,
+  word,
+} from './shapes.ts';
 
 export const serviceDiscovery = block({
   cache: block({ timeout: count }),
@@ -14,21 +28,84 @@ export const serviceDiscovery = block({
   useTargetList: flag,
 });
 
+export const rateLimit = block({ rate: { type: 'integer', minimum: 1 }, per: duration }, ['rate', 'per']);
+
+const tlsVersion = word('1.0', '1.1', '1.2', '1.3');
+
+const uptimeTest = object(
+  {
+    url: filledText,
+    method: httpToken,
+    headers: mapOf(text),
+    body: text,
+    timeout: duration,
+    enableProxyProtocol: flag,
+    commands: list(object({ name: { type: 'string', enum: ['send', 'expect'] }, message: text }, ['name', 'message'])),
+  },
+  ['url'],
+);
+
+const tokenHeader = block({ name: text });
+const client = {
+  clientId: text,
+  clientSecret: text,
+  tokenUrl: text,
+  scopes: list(text),
+  header: tokenHeader,
+  extraMetadata: list(text),
+};
+
+const upstreamAuthentication = block({
+  basicAuth: block({ header: tokenHeader, username: text, password: text }),
+  oauth: block({
+    allowedAuthorizeTypes: list({ type: 'string', enum: ['clientCredentials', 'password'] }),
+    clientCredentials: object(client),
+    password: object({ ...client, username: text, password: text }),
+  }),
+  requestSigning: block({
+    signatureHeader: text,
+    algorithm: text,
+    keyId: text,
+    headers: list(text),
+    secret: text,
+    certificateId: text,
+  }),
+});
+
 export const upstreamSchema = object({
   url: text,
+  authentication: upstreamAuthentication,
   certificatePinning: block({
     domainToPublicKeysMapping: list(object({ domain: filledText, publicKeys: list(text) }, ['domain', 'publicKeys'])),
+  }),
+  enforceTimeout: block({ duration }),
+  loadBalancing: block({
+    skipUnavailableHosts: flag,
+    targets: list(object({ url: filledText, weight: count }, ['url'])),
   }),
   mutualTLS: block({
     domainToCertificateMapping: list(
       object({ certificate: filledText, domain: filledText }, ['certificate', 'domain']),
     ),
   }),
-  rateLimit: block({ rate: { type: 'integer', minimum: 1 }, per: duration }, ['rate', 'per']),
-  serviceDiscovery: shared('serviceDiscovery'),
-  test: object({ serviceDiscovery: shared('serviceDiscovery') }),
   preserveHostHeader: block(),
   preserveTrailingSlash: block(),
-  enforceTimeout: block({ duration }),
-  authentication: anyObject,
+  proxy: block({ url: text }),
+  rateLimit: shared('rateLimit'),
+  retry: block({ attempts: count, statuses: list(status), budget: { type: 'number', minimum: 0, maximum: 1 } }),
+  serviceDiscovery: shared('serviceDiscovery'),
+  test: object({ serviceDiscovery: shared('serviceDiscovery') }),
+  tlsTransport: object({
+    insecureSkipVerify: flag,
+    ciphers: list(text),
+    minVersion: tlsVersion,
+    maxVersion: tlsVersion,
+    forceCommonNameCheck: flag,
+  }),
+  uptimeTests: block({
+    hostDownRetestPeriod: duration,
+    logRetentionPeriod: duration,
+    serviceDiscovery: shared('serviceDiscovery'),
+    tests: list(uptimeTest),
+  }),
 });

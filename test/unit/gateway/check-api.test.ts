@@ -1,7 +1,8 @@
 /** The one check of an API: shape, rules, what is not offered, and remarks, each with its pointer. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import { oasExtensionSchema, streamingSchema, streamsExtensionSchema } from '../../../domain/api/schema/extension.ts';
+import { oasExtensionSchema, streamsExtensionSchema } from '../../../domain/api/schema/extension.ts';
+import { streamingSchema } from '../../../domain/api/schema/streaming.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { toApiId, toOrgId } from '../../../domain/ids.ts';
 import { createCheckApi } from '../../../gateway/check-api.ts';
@@ -171,7 +172,7 @@ describe('checkApi refuses', () => {
     [
       'streams beside another key',
       { ...apiDocument(), 'x-svc-streaming': { streams: {}, more: 1 } },
-      '/x-svc-streaming',
+      '/x-svc-streaming/more',
       'additionalProperties',
     ],
     [
