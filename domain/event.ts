@@ -27,11 +27,12 @@ export type JsonObject = { readonly [key: string]: Json };
 
 /**
  * A secret inside an event. `clear` exists only between the decider and the sealing step; the codec refuses to write it.
- * With `kid` it is one that is held already and is sealed under the same key again, for a new place.
+ * With `kid` it is one that is held already and is sealed under the same key again, for a new place; `isNew` says that the
+ * key of that name is still to be made.
  * Sealed: AES-256-GCM under the data key `kid` of the key ring; all texts base64url.
  */
 export type Secret =
-  | { readonly clear: string; readonly kid?: string }
+  | { readonly clear: string; readonly kid?: string; readonly isNew?: true }
   | {
       readonly kid: string;
       readonly alg: 'A256GCM';

@@ -2,6 +2,7 @@
 import type { AnchorEvent } from './anchor.ts';
 import type { ApiEvent } from './api/api.ts';
 import type { CertificateEvent } from './certificate.ts';
+import { type DocumentSecret, forgottenPlaces } from './document-secrets.ts';
 import type { EventMetadata, JsonObject, Recorded } from './event.ts';
 import type { NewEvent, StoredEvent } from './event-store.ts';
 import type { GatewayNodeEvent } from './gateway-node.ts';
@@ -10,7 +11,7 @@ import type { KeyEvent } from './key.ts';
 import type { OrganisationEvent } from './organisation.ts';
 import type { PolicyEvent } from './policy.ts';
 import type { ReservationEvent } from './reservation.ts';
-import { sealedFields } from './sealed-fields.ts';
+import { sealedDocuments, sealedFields } from './sealed-fields.ts';
 import type { TokenEvent } from './token.ts';
 import { currentSchema, ProgramTooOld, upcast } from './upcast.ts';
 
@@ -69,7 +70,16 @@ export function encodeEvent(event: DomainEvent, id: string, meta: EventMetadata)
       throw new Error(`${type}.${field} is not sealed`);
     }
   }
+  const forgotten = unsealedIn(event);
+  if (forgotten !== undefined) throw new Error(`${type}: the secret at ${forgotten} is not sealed`);
   return { id, type, schema: currentSchema, data: new TextEncoder().encode(JSON.stringify(data)), meta };
+}
+
+function unsealedIn(event: DomainEvent): string | undefined {
+  const find = sealedDocuments[event.type];
+  if (!find || !('document' in event)) return undefined;
+  const secrets: readonly DocumentSecret[] = 'secrets' in event ? (event.secrets ?? []) : [];
+  return secrets.find(({ secret }) => 'clear' in secret)?.pointer ?? forgottenPlaces(event.document, secrets, find)[0];
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

@@ -42,7 +42,8 @@ export function restoreApi(
     return { change: 'deleted', events: api.decide({ type: 'DeleteApi', orgId, apiId, kind: now.kind }, now) };
   }
   const { kind, document, labels = {} } = then;
-  const settled = { orgId, apiId, kind, document, warnings, prunedOperations: [], labels };
+  const secrets = then.sealed ? { secrets: then.sealed.secrets } : {};
+  const settled = { orgId, apiId, kind, document, ...secrets, warnings, prunedOperations: [], labels };
   if (!now.exists) return { change: 'created', events: api.decide({ type: 'CreateApi', ...settled }, now) };
   if (now.kind !== kind) {
     // An API never changes its kind: what stands under the id now is another one.

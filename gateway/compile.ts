@@ -1,6 +1,6 @@
 /** Snapshot → route table: compiles what changed, reuses what did not, and keeps the previous good version of what does not compile. */
 import { notVersioned } from '../domain/analytics-record.ts';
-import type { ApiDefinition } from '../domain/api/definition.ts';
+import type { ApiDefinition, ApiDocument } from '../domain/api/definition.ts';
 import { gatewayExtension } from '../domain/api/definition.ts';
 import { normalHost, normalListenPath } from '../domain/api/paths.ts';
 import type { Problem } from '../domain/errors.ts';
@@ -21,8 +21,12 @@ import type { Agents } from './upstream/agents.ts';
 import { proxy } from './upstream/proxy.ts';
 import { targetOf } from './upstream/target.ts';
 
+/** The document with its secrets, and the places of those that the API needs and this node does not have. */
+export type Reveal = (object: GatewayObject) => { readonly document: ApiDocument; readonly missing: readonly string[] };
+
 export type CompileDependencies = StackDependencies & {
   readonly checkApi: CheckApi;
+  readonly reveal: Reveal;
   readonly agents: Agents;
   /** Labels of this node: with some, it loads only APIs that share one. */
   readonly tags: readonly string[];
@@ -108,7 +112,9 @@ function buildApi(object: GatewayObject, previous: CompiledApi | undefined, depe
     return { api: { ...previous, object, route: { ...previous.route, apiRevision: object.revision } } };
   }
   try {
-    const { orgId, apiKind, document } = object.body;
+    const { orgId, apiKind } = object.body;
+    const { document, missing } = dependencies.reveal(object);
+    if (missing.length > 0) return withoutSecrets(missing);
     const apiId: ApiId = toApiId(object.id);
     const { definition, problems } = dependencies.checkApi({ apiId, orgId, kind: apiKind, document });
     if (!definition) return refused(problems);
@@ -122,6 +128,12 @@ function buildApi(object: GatewayObject, previous: CompiledApi | undefined, depe
 const refused = (problems: readonly Problem[]): Built => ({
   code: problems[0]?.code ?? 'definition_invalid',
   message: problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n') || 'the definition is not valid',
+});
+
+/** It is never run with a mask in the place of a secret. */
+const withoutSecrets = (missing: readonly string[]): Built => ({
+  code: 'secret_not_available',
+  message: missing.map((pointer) => `${pointer}: the secret is not available on this node`).join('\n'),
 });
 
 function fromKept(object: GatewayObject | undefined, dependencies: CompileDependencies): CompiledApi | undefined {

@@ -7,7 +7,7 @@ import type { RecordLane } from '../domain/record-log.ts';
 import { type MakeRecord, recordMaker } from './analytics/outcome.ts';
 import { Recorder } from './analytics/recorder.ts';
 import type { CheckApi } from './check-api.ts';
-import { type Compiled, type CompiledApi, compile, retireOthers } from './compile.ts';
+import { type Compiled, type CompiledApi, compile, type Reveal, retireOthers } from './compile.ts';
 import type { Feed, GatewayReport, SnapshotSource } from './feed/feed.ts';
 import type { Generation } from './feed/generation.ts';
 import { diskGenerations } from './feed/generations.ts';
@@ -15,6 +15,7 @@ import { Reports } from './feed/reports.ts';
 import type { SignedSnapshot } from './feed/signed.ts';
 import { Subscription } from './feed/subscription.ts';
 import type { Trust } from './feed/trust.ts';
+import { type OpenSecrets, Vault } from './feed/vault.ts';
 import type { Context } from './http/context.ts';
 import { ControlServer } from './http/control.ts';
 import { ProxyServer } from './http/server.ts';
@@ -82,6 +83,8 @@ export type GatewayOptions = {
   readonly trust?: Trust | undefined;
   /** A snapshot to start from when the disk has none. */
   readonly seed?: (() => Promise<SignedSnapshot>) | undefined;
+  /** Opens secrets of definitions; only where the key ring is, in the process of management. */
+  readonly openSecrets?: OpenSecrets | undefined;
   readonly listen: Address;
   readonly controlListen: Address;
   /** Where the node keeps its last good configurations. */
@@ -118,6 +121,7 @@ class RunningGateway implements Gateway {
   readonly #options: GatewayOptions;
   readonly #settings: GatewaySettings;
   readonly #agents = new Agents();
+  readonly #vault: Vault;
   readonly #recorder: Recorder | undefined;
   readonly #makeRecord: MakeRecord;
   readonly #server: ProxyServer;
@@ -139,7 +143,9 @@ class RunningGateway implements Gateway {
     this.#options = options;
     const settings = { ...defaultGatewaySettings, ...options.settings };
     this.#settings = settings;
-    const { feed, lane, log, clock, directory, trust, seed } = options;
+    const { lane, log, clock, directory, trust, seed } = options;
+    this.#vault = new Vault(options.openSecrets, log);
+    const feed = this.#vault.behind(options.feed);
     this.#run = { run: randomUUID(), startedAt: new Date(clock.now()).toISOString() };
     const { frame, bufferBytes, version } = settings;
     this.#recorder = settings.analytics ? new Recorder({ lane, clock, log, version, frame, bufferBytes }) : undefined;
@@ -163,7 +169,7 @@ class RunningGateway implements Gateway {
       secret: settings.controlSecret,
     });
     this.#subscription = new Subscription({
-      generations: diskGenerations(join(directory, 'generations'), log, trust),
+      generations: this.#vault.behindDisk(diskGenerations(join(directory, 'generations'), log, trust)),
       apply: (generation, source) => this.#apply(generation, source),
       advance: (position) => this.#advance(position),
       ...{ feed, seed, clock, log, swapEveryMs: settings.swapEveryMs },
@@ -223,7 +229,17 @@ class RunningGateway implements Gateway {
   #apply({ snapshot, kept }: Generation, source: SnapshotSource): Compiled['kept'] {
     const { checkApi, counters, log, clock } = this.#options;
     const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
-    const dependencies = { checkApi, counters, log, clock, agents: this.#agents, lookUpKey: noKeys, ...this.#settings };
+    const reveal: Reveal = (object) => this.#vault.reveal(object);
+    const dependencies = {
+      checkApi,
+      reveal,
+      counters,
+      log,
+      clock,
+      agents: this.#agents,
+      lookUpKey: noKeys,
+      ...this.#settings,
+    };
     const startMs = clock.monotonic();
     const compiled = compile(snapshot, { apis: before, kept }, dependencies);
     this.#compileMs = clock.monotonic() - startMs;
@@ -232,6 +248,7 @@ class RunningGateway implements Gateway {
     this.#source = source;
     this.#revision = snapshot.revision;
     retireOthers(before, compiled.apis);
+    this.#vault.keepOnly([...Object.values(snapshot.objects), ...Object.values(compiled.kept)]);
     for (const { id, code, message } of compiled.rejected)
       log.error('an API was rejected', { apiId: id, code, message });
     log.info('configuration applied', { revision: compiled.table.revision, apis: compiled.apis.size, source });

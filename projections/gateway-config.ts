@@ -1,6 +1,7 @@
 /** The configuration that gateways run from: snapshot types, the fold of events into it, and `applyChange`, which gateways use too. */
 import type { ApiDocument, ApiKind } from '../domain/api/definition.ts';
 import { tagsOf } from '../domain/api/oas.ts';
+import type { SealedSecrets } from '../domain/document-secrets.ts';
 import { never, type Recorded } from '../domain/event.ts';
 import type { Position } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
@@ -16,7 +17,16 @@ export type GatewayObject = {
   readonly position: Position;
   /** SHA-256 hex of the document, from the event. Same hash, same compiled API. */
   readonly sha256: string;
-  readonly body: { readonly orgId: OrgId; readonly apiKind: ApiKind; readonly document: ApiDocument };
+  readonly body: {
+    readonly orgId: OrgId;
+    readonly apiKind: ApiKind;
+    /** Shows masks where secrets stand. */
+    readonly document: ApiDocument;
+    /** Those secrets, for a gateway that can open them. */
+    readonly sealed?: SealedSecrets;
+    /** Their places, for one that cannot. */
+    readonly withheld?: readonly string[];
+  };
 };
 
 /**
@@ -42,6 +52,12 @@ export type GatewayChange =
       /** It is there for gateways with other labels: who never had it has lost nothing. */
       readonly elsewhere?: true;
     };
+
+/** As it leaves the process: of its secrets only where they stand. */
+export function withheld(object: GatewayObject): GatewayObject {
+  const { sealed, ...body } = object.body;
+  return sealed ? { ...object, body: { ...body, withheld: sealed.secrets.map(({ pointer }) => pointer) } } : object;
+}
 
 export const objectKey = (kind: 'api', id: string): string => `${kind}:${id}`;
 
@@ -100,8 +116,8 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'ApiDefinitionPatched':
     case 'ApiDefinitionReplaced':
     case 'ApiDefinitionRolledBack': {
-      const { orgId, apiId: id, kind: apiKind, document, docSha256: sha256 } = event;
-      const body = { orgId, apiKind, document };
+      const { type, orgId, apiId: id, kind: apiKind, document, docSha256: sha256, secrets } = event;
+      const body = { orgId, apiKind, document, ...(secrets ? { sealed: { type, secrets } } : {}) };
       return { op: 'upsert', position, object: { kind: 'api', id, revision, position, sha256, body } };
     }
     // The document of the same append says the same; the object's revision must be the one of the ETag all the same.

@@ -1,9 +1,10 @@
 /** The API aggregate: what may happen to one API definition. Events first, then commands, state, decide, evolve. */
 import type { Decider } from '../decider.ts';
+import { type DocumentSecret, type SealedSecrets, sameDocument } from '../document-secrets.ts';
 import { apiExists, apiUnknown, kindMismatch, type Warning } from '../errors.ts';
 import { type JsonObject, never } from '../event.ts';
 import type { ApiId, OrgId } from '../ids.ts';
-import { at, sameJson } from '../json.ts';
+import { at } from '../json.ts';
 import { type Labelled, type Labels, labelled, sameLabels } from '../labels.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from './definition.ts';
 
@@ -30,7 +31,9 @@ type WholeDocument = Derived &
     readonly orgId: OrgId;
     readonly apiId: ApiId;
     readonly kind: ApiKind;
+    /** Shows masks where `secrets` stand. */
     readonly document: ApiDocument;
+    readonly secrets?: readonly DocumentSecret[];
     readonly warnings: readonly Warning[];
     readonly prunedOperations: readonly string[];
   };
@@ -50,6 +53,7 @@ export type ApiEvent =
 /** A settled and checked document on its way in. */
 export type Settled = {
   readonly document: ApiDocument;
+  readonly secrets?: readonly DocumentSecret[];
   readonly warnings: readonly Warning[];
   readonly prunedOperations: readonly string[];
 };
@@ -73,6 +77,7 @@ export type ApiState =
       readonly kind: ApiKind;
       readonly document: ApiDocument;
       readonly docSha256: string;
+      readonly sealed?: SealedSecrets;
       readonly labels?: Labels;
     };
 
@@ -101,7 +106,7 @@ function decide(command: ApiCommand, state: ApiState): readonly ApiEvent[] {
       return [{ type: 'ApiDefinitionDeleted', orgId, apiId, docSha256: current.docSha256 }];
     default: {
       const labels = ('labels' in command ? command.labels : undefined) ?? current.labels;
-      return sameJson(current.document, command.document) && sameLabels(current.labels, labels)
+      return sameDocument({ ...current, ...current.sealed }, command) && sameLabels(current.labels, labels)
         ? []
         : [changed(command, labels), ...flagsOfChange(command, current.document)];
     }
@@ -138,6 +143,7 @@ const whole = <Type extends ApiEvent['type']>(
   apiId,
   kind,
   document: settled.document,
+  ...(settled.secrets?.length ? { secrets: settled.secrets } : {}),
   docSha256: '',
   warnings: settled.warnings,
   prunedOperations: settled.prunedOperations,
@@ -170,8 +176,9 @@ function evolve(state: ApiState, event: ApiEvent): ApiState {
     case 'ApiDefinitionPatched':
     case 'ApiDefinitionReplaced':
     case 'ApiDefinitionRolledBack': {
-      const { orgId, kind, document, docSha256, labels } = event;
-      return { exists: true, orgId, kind, document, docSha256, ...labelled(labels) };
+      const { type, orgId, kind, document, docSha256, secrets, labels } = event;
+      const sealed = secrets ? { sealed: { type, secrets } } : {};
+      return { exists: true, orgId, kind, document, docSha256, ...sealed, ...labelled(labels) };
     }
     // They say apart what the document of the same append says too.
     case 'ApiActivated':

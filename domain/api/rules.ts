@@ -71,33 +71,13 @@ const refusesPlugins: Rule = (extension) => {
   );
 };
 
-/** Members that hold secrets; documents are not sealed yet, so they may not come in at all. */
-const refusesSecrets: Rule = (extension) => {
-  const problems: Problem[] = [];
-  const url = textAt(extension, 'upstream', 'url');
-  if (url && /^[a-z0-9+.-]+:\/\/[^/?#]*@/i.test(url)) problems.push(secretProblem(['upstream', 'url']));
-  for (const [name, scheme] of Object.entries(
-    objectAt(extension, 'server', 'authentication', 'securitySchemes') ?? {},
-  )) {
-    const path = ['server', 'authentication', 'securitySchemes', name, 'signatureValidation', 'secret'];
-    if (textAt(scheme, 'signatureValidation', 'secret')) problems.push(secretProblem(path));
-  }
-  if (objectAt(extension, 'upstream', 'authentication')) problems.push(secretProblem(['upstream', 'authentication']));
-  return [...problems, ...handlerSecrets(extension)];
-};
-
-const handlerSecrets: Rule = (extension) => {
-  const handlers = at(extension, 'server', 'eventHandlers');
-  if (!Array.isArray(handlers)) return [];
-  return handlers.flatMap((handler: Json, index) =>
-    ['headers', 'secret']
-      .filter((name) => at(handler, name) !== undefined)
-      .map((name) => secretProblem(['server', 'eventHandlers', String(index), name])),
+/** A signature that nobody checks protects nothing. */
+const refusesSignatures: Rule = (extension) =>
+  Object.entries(objectAt(extension, 'server', 'authentication', 'securitySchemes') ?? {}).flatMap(([name, scheme]) =>
+    isOn(at(scheme, 'signatureValidation'))
+      ? [notOffered(['server', 'authentication', 'securitySchemes', name, 'signatureValidation'])]
+      : [],
   );
-};
-
-const secretProblem = (path: readonly string[]): Problem =>
-  problem(path, 'secret_not_offered', 'holds a secret, which definitions cannot keep in this version; leave it out');
 
 const checksListenPath: Rule = (extension) => {
   const value = textAt(extension, 'server', 'listenPath', 'value') ?? '';
@@ -214,7 +194,7 @@ const rules: readonly Rule[] = [
   refusesBlocks,
   refusesOperationBlocks,
   refusesPlugins,
-  refusesSecrets,
+  refusesSignatures,
   checksListenPath,
   checksDomain,
   checksUpstream,

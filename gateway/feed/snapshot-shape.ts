@@ -44,9 +44,14 @@ function isObject(value: unknown): boolean {
     areTexts(kind, id, revision, position, sha256) &&
     isRecord(body) &&
     areTexts(body['orgId'], body['apiKind']) &&
-    isRecord(body['document'])
+    isRecord(body['document']) &&
+    areSecrets(body['sealed'], body['withheld'])
   );
 }
+
+const areSecrets = (sealed: unknown, withheld: unknown): boolean =>
+  (sealed === undefined || (isRecord(sealed) && areTexts(sealed['type']) && Array.isArray(sealed['secrets']))) &&
+  (withheld === undefined || (Array.isArray(withheld) && areTexts(...withheld)));
 
 const keyOf = (object: unknown): string => objectKey('api', String((object as { id: unknown }).id));
 

@@ -18,6 +18,8 @@ export type Target = {
   readonly preserveHost: boolean;
   readonly preserveTrailingSlash: boolean;
   readonly timeoutMs: number;
+  /** Basic authentication, from the user info of the URL; it takes the place of what the client sends. */
+  readonly authorization?: string;
 };
 
 /** Undefined for a streams API without an upstream. Throws on a URL that the check would have refused. */
@@ -25,8 +27,6 @@ export function targetOf({ upstream, stripListenPath }: ApiDefinition): Target |
   if (upstream.url === undefined) return undefined;
   const url = new URL(upstream.url.replace(/^ws(s?):/i, 'http$1:'));
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`cannot proxy to ${url.protocol}`);
-  // The check refuses it, because definitions keep no secrets; a target must not drop it silently.
-  if (url.username !== '' || url.password !== '') throw new Error('user info in the URL of the upstream');
   const isTls = url.protocol === 'https:';
   return {
     origin: url.origin,
@@ -41,7 +41,23 @@ export function targetOf({ upstream, stripListenPath }: ApiDefinition): Target |
     preserveHost: upstream.preserveHostHeader,
     preserveTrailingSlash: upstream.preserveTrailingSlash,
     timeoutMs: upstream.timeoutMs,
+    ...basicOf(url),
   };
+}
+
+function basicOf({ username, password }: URL): Pick<Target, 'authorization'> {
+  if (username === '' && password === '') return {};
+  const credentials = `${decoded(username)}:${decoded(password)}`;
+  return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+}
+
+/** A lone percent sign is meant as one. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The path that is asked of the target (api-definition design 10.1). */
@@ -58,6 +74,12 @@ export function targetQuery({ query: own }: Target, query: string): string {
 
 /** The headers for the target, with `Host` when it is not the target's own. */
 export function targetHeaders(target: Target, { headers, head, upstreamHost }: Context): readonly string[] {
-  if (upstreamHost === '' && !target.preserveHost) return headers;
-  return [...headers, 'Host', upstreamHost === '' ? head.host : upstreamHost];
+  const sent = target.authorization === undefined ? headers : withAuthorization(headers, target.authorization);
+  if (upstreamHost === '' && !target.preserveHost) return sent;
+  return [...sent, 'Host', upstreamHost === '' ? head.host : upstreamHost];
+}
+
+function withAuthorization(headers: readonly string[], value: string): readonly string[] {
+  const others = headers.filter((_, index) => headers[index - (index % 2)]?.toLowerCase() !== 'authorization');
+  return [...others, 'Authorization', value];
 }

@@ -77,6 +77,8 @@ async function startTraffic(
   if (roles.includes('gateway')) {
     const { url, controlUrl } = await startGatewayRole(settings, {
       source: openSource(settings, management?.feed, log, stack),
+      // What another management plane sends has secrets of another ring, and none of them at all.
+      openSecrets: settings.gateway.managementUrl === undefined ? management?.openSecrets : undefined,
       records,
       log,
       version,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCheckApi } from '../../gateway/check-api.ts';
+import type { OpenSecrets } from '../../gateway/feed/vault.ts';
 import { startGateway } from '../../gateway/gateway.ts';
 import type { Settings } from '../config/settings.ts';
 import type { EmbeddedRecordLog } from '../stores/records/embedded-record-log.ts';
@@ -18,11 +19,13 @@ type Surroundings = {
   readonly records: EmbeddedRecordLog;
   readonly log: ProcessLog;
   readonly version: string;
+  /** Present where management runs too, and with it the key ring. */
+  readonly openSecrets?: OpenSecrets | undefined;
   readonly stack: AsyncDisposableStack;
 };
 
 export async function startGatewayRole(settings: Settings, surroundings: Surroundings): Promise<GatewayRole> {
-  const { source, records, log, version, stack } = surroundings;
+  const { source, records, log, version, openSecrets, stack } = surroundings;
   const { listen, controlListen, gracefulShutdownTimeoutMs, nodeId, ...rest } = settings.gateway;
   const directory = join(settings.dataDirectory, 'gateway');
   mkdirSync(directory, { recursive: true });
@@ -32,7 +35,7 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
   const { enabled: analytics, frame, bufferBytes } = settings.analytics;
   const gateway = await startGateway({
     ...source,
-    ...{ lane, log, clock, node, directory, listen, controlListen },
+    ...{ lane, log, clock, node, directory, listen, controlListen, openSecrets },
     checkApi: createCheckApi(),
     counters: memoryCounters(clock),
     settings: { ...rest, version, analytics, frame, bufferBytes },

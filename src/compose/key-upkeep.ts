@@ -1,7 +1,7 @@
 /** What looks after the key ring while management runs, and the commands with which an operator does the same by hand. */
 import type { EventStore } from '../../domain/event-store.ts';
 import { type Commands, createCommands } from '../management/handle-command.ts';
-import type { KeptRing } from '../management/held-secrets.ts';
+import { type KeptRing, sealerOf } from '../management/held-secrets.ts';
 import { createPersonalData } from '../management/personal-data.ts';
 import { type KeyKeeper, startKeyKeeper } from '../management/reactors/key-keeper.ts';
 import { startRetention } from '../management/reactors/personal-data-retention.ts';
@@ -38,7 +38,7 @@ const keptRing = (keyRing: KeyRing): KeptRing => ({
 
 /** Commands that nobody waits for to be readable. */
 export function keyCommands(store: EventStore, keyRing: KeyRing, now: () => Date): Commands {
-  const seal: KeyRing['seal'] = (...sealing) => keyRing.seal(...sealing);
+  const seal = sealerOf(keyRing);
   const personal = createPersonalData(seal, keyRing, keyRing);
   return createCommands({ store, seal, personal, now, settled: async () => {} });
 }

@@ -1,6 +1,7 @@
 /** The management role: stores, projections, first start and the management server, wired together. */
 import { join } from 'node:path';
 import type { EventStore } from '../../domain/event-store.ts';
+import type { OpenSecrets } from '../../gateway/feed/vault.ts';
 import { apiCatalog } from '../../projections/api-catalog.ts';
 import { certificateList } from '../../projections/certificate-list.ts';
 import { commandsProjection } from '../../projections/commands.ts';
@@ -13,7 +14,9 @@ import { startProjector } from '../../projections/projector.ts';
 import { tokensProjection } from '../../projections/tokens.ts';
 import type { Settings } from '../config/settings.ts';
 import { withCommandRecords } from '../management/command-records.ts';
+import { secretsFrom } from '../management/definition-secrets.ts';
 import { createFeed } from '../management/feed.ts';
+import { sealerOf } from '../management/held-secrets.ts';
 import { createNodes } from '../management/nodes.ts';
 import { createManagement } from '../management/server.ts';
 import { exportAudit } from '../stores/integrity/export-audit.ts';
@@ -35,6 +38,8 @@ export type ManagementRole = {
   readonly feed: ReturnType<typeof createFeed>;
   readonly store: EventStore;
   readonly models: SqliteReadModels;
+  /** For the gateway of this process. */
+  readonly openSecrets: OpenSecrets;
   /** Accepts requests from here on; resolves with the address as a URL. */
   listen(): Promise<string>;
 };
@@ -78,7 +83,7 @@ export async function startManagementRole(
   const server = createManagement({
     ...{ cells, roles: management.roles, models, projector, orgId, log, now },
     store: store.can.commandRecord ? store : withCommandRecords(store, models, projector),
-    seal: (clear, place, kid) => keyRing.seal(clear, place, kid),
+    seal: sealerOf(keyRing),
     secrets: keyRing,
     settings: {
       listen: addressText(management.listen),
@@ -97,7 +102,7 @@ export async function startManagementRole(
     stack.defer(() => server.stop());
     return address;
   };
-  return { adminToken, feed, store, models, listen };
+  return { adminToken, feed, store, models, openSecrets: secretsFrom(keyRing), listen };
 }
 
 async function openStores(settings: Settings, log: ProcessLog, stack: AsyncDisposableStack) {

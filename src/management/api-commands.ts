@@ -1,6 +1,7 @@
 /** Commands on API definitions: load, preconditions, settle, checks, decision, claims, and the answer that follows. */
 import { type ApiCommand, type ApiState, api, existingApi, routeOf } from '../../domain/api/api.ts';
-import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
+import type { ApiKind } from '../../domain/api/definition.ts';
+import { named, withMask } from '../../domain/document-secrets.ts';
 import { kindMismatch } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
@@ -10,8 +11,9 @@ import { claimWrites, type Owner } from './api-claims.ts';
 import { type DocumentChange, type NextDocument, nextDocument } from './api-next.ts';
 import { changeMeta } from './api-representation.ts';
 import { etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
-import { diffOf, withDerivedFields } from './derived-fields.ts';
+import { comparable, diffOf, withDerivedFields } from './derived-fields.ts';
 import type { Command, Plan } from './handle-command.ts';
+import type { HeldSecrets } from './held-secrets.ts';
 import { expectedOf, type Loaded, loadApi } from './load.ts';
 import { documented, type Reply } from './responses.ts';
 import type { ValidateOpenApi } from './validate.ts';
@@ -32,6 +34,7 @@ export type ApiCommands = (change: ApiChange, options: ApiWriteOptions) => Comma
 
 export type ApiCommandsOptions = {
   readonly store: EventStore;
+  readonly secrets: HeldSecrets;
   readonly check: CheckApi;
   readonly validate: ValidateOpenApi;
 };
@@ -74,7 +77,7 @@ async function planChange(
   const newHead = (loaded.head ?? -1n) + BigInt(decided.length);
   const currentEtag = current && loaded.head !== undefined ? etagOf(loaded.head, era) : undefined;
   const etag = options.isDryRun ? currentEtag : etagOf(newHead, era);
-  const outcome = { change, next, owner, before, newHead, etag };
+  const outcome = { change, next, owner, current, newHead, etag };
   const write = { stream: apiStream(change.apiId), expected: expectedOf(loaded), events: decided };
   return {
     // The API last: the position of the append is then that of its own change, which gateways stamp requests with.
@@ -106,10 +109,10 @@ async function checkPreconditions(
   const etag = current && head !== undefined ? etagOf(head, era) : undefined;
   if (ifNoneMatch !== undefined && etag !== undefined && matchesTag(ifNoneMatch, etag)) throw preconditionFailed(etag);
   if (ifMatch === undefined || (etag !== undefined && matchesTag(ifMatch, etag))) return;
-  const named = namedRevision(ifMatch, era);
-  if (!current || named === undefined || head === undefined || named > head) throw preconditionFailed(etag);
-  const { state: then } = await loadApi(store, change.apiId, named);
-  throw preconditionFailed(etag, then.exists ? diffOf(then.document, current.document) : undefined);
+  const revision = namedRevision(ifMatch, era);
+  if (!current || revision === undefined || head === undefined || revision > head) throw preconditionFailed(etag);
+  const { state: then } = await loadApi(store, change.apiId, revision);
+  throw preconditionFailed(etag, then.exists ? diffOf(comparable(then), comparable(current)) : undefined);
 }
 
 function toCommand(
@@ -125,7 +128,8 @@ function toCommand(
       return { type: change.type, ...settled };
     case 'PatchApi': {
       const { given, bodySha256 } = change;
-      return { type: 'PatchApi', ...settled, intent: { mode: 'oas-replace', settings: given, bodySha256 } };
+      const settings = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, withMask(value)]));
+      return { type: 'PatchApi', ...settled, intent: { mode: 'oas-replace', settings, bodySha256 } };
     }
     case 'RollbackApi':
       return { type: 'RollbackApi', ...settled, toRevision: String(change.toRevision), reason: change.reason };
@@ -136,15 +140,15 @@ type Outcome = {
   readonly change: ApiChange;
   readonly next: NextDocument | undefined;
   readonly owner: Owner;
-  readonly before: ApiDocument | undefined;
+  readonly current: Existing | undefined;
   readonly newHead: bigint;
   readonly etag: string | undefined;
 };
 
 function replyTo(outcome: Outcome, { isDryRun, wantsRepresentation }: ApiWriteOptions): Reply {
-  const { change, next, owner, before, etag } = outcome;
+  const { change, next, owner, etag } = outcome;
   const warnings = next?.settled.warnings ?? [];
-  const after = next?.settled.document;
+  const { before, after } = sidesOf(outcome);
   const pruned = next?.settled.prunedOperations ?? [];
   const meta =
     isDryRun || wantsRepresentation ? changeMeta({ owner, before, after, warnings, pruned, etag }) : undefined;
@@ -159,7 +163,14 @@ function replyTo(outcome: Outcome, { isDryRun, wantsRepresentation }: ApiWriteOp
   };
 }
 
-function bodyOf({ change, next, before, newHead }: Outcome, meta: JsonObject | undefined): JsonObject {
+/** With the names of secrets, so that a difference shows those that changed. */
+const sidesOf = ({ current, next }: Outcome) => ({
+  before: current && comparable(current),
+  after: next && named(next.settled.document, next.settled.secrets),
+});
+
+function bodyOf(outcome: Outcome, meta: JsonObject | undefined): JsonObject {
+  const { change, newHead } = outcome;
   switch (change.type) {
     case 'CreateApi':
       return { ID: change.apiId, ...documented('API created', meta ?? change.dbId) };
@@ -170,7 +181,8 @@ function bodyOf({ change, next, before, newHead }: Outcome, meta: JsonObject | u
     case 'DeleteApi':
       return documented('API deleted.', meta);
     case 'RollbackApi': {
-      const diff = diffOf(before ?? {}, next?.settled.document ?? {});
+      const { before = {}, after = {} } = sidesOf(outcome);
+      const diff = diffOf(before, after);
       const shown = meta ?? { revision: Number(newHead), diff };
       return documented(`API rolled back to revision ${change.toRevision}`, shown);
     }

@@ -2,13 +2,16 @@
 import type { ApiState, Settled } from '../../domain/api/api.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from '../../domain/api/definition.ts';
 import { type ImportSettings, settle } from '../../domain/api/import-settings.ts';
+import type { TakenSecrets } from '../../domain/document-secrets.ts';
 import { definitionInvalid, definitionRefused, type Problem, type Warning } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
-import type { ApiId, OrgId } from '../../domain/ids.ts';
+import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
 import { objectAt, textAt, withMember } from '../../domain/json.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
+import { goneSecrets, openDocument, takeApiSecrets } from './definition-secrets.ts';
 import { Rejection } from './errors.ts';
+import type { HeldSecrets } from './held-secrets.ts';
 import { loadApi } from './load.ts';
 import type { ValidateOpenApi } from './validate.ts';
 
@@ -35,7 +38,12 @@ export type NextDocument = { readonly kind: ApiKind; readonly settled: Settled }
 
 type Existing = Extract<ApiState, { exists: true }>;
 
-type Deps = { readonly store: EventStore; readonly check: CheckApi; readonly validate: ValidateOpenApi };
+type Deps = {
+  readonly store: EventStore;
+  readonly secrets: HeldSecrets;
+  readonly check: CheckApi;
+  readonly validate: ValidateOpenApi;
+};
 
 type Options = { readonly orgId: OrgId; readonly isStrict: boolean };
 
@@ -51,8 +59,8 @@ export const nextDocument = (
 
 const modes = { CreateApi: 'create', ReplaceApi: 'replace', PatchApi: 'patch' } as const;
 
-async function nextFromBody(
-  { check, validate }: Deps,
+export async function nextFromBody(
+  { secrets, check, validate }: Deps,
   change: Exclude<DocumentChange, { type: 'RollbackApi' }>,
   current: Existing | undefined,
   { orgId, isStrict }: Options,
@@ -67,15 +75,22 @@ async function nextFromBody(
     kind,
     ids: { apiId, orgId, dbId: change.type === 'CreateApi' ? change.dbId : dbIdOf(current) },
   });
-  const checked = check({ apiId, orgId, kind, document: settled.document });
-  if (checked.problems.length > 0) {
-    const problems = checked.problems.slice(0, maxRemarks);
+  const held = current ? await openDocument(secrets, apiStream(apiId), current) : undefined;
+  const taken = takeApiSecrets(settled.document, held);
+  const checked = check({ apiId, orgId, kind, document: taken.clear });
+  if (checked.problems.length + taken.problems.length > 0) {
+    const problems = [...checked.problems, ...taken.problems].slice(0, maxRemarks);
     throw checked.stage === 'schema' ? definitionInvalid(problems) : definitionRefused(problems);
   }
   const warnings = [...change.remarks, ...settled.warnings, ...checked.warnings];
   if (isStrict) refuseUnknown(warnings);
-  return { kind, settled: { ...settled, warnings: bounded(warnings) } };
+  return { kind, settled: { ...settled, ...storedOf(taken), warnings: bounded(warnings) } };
 }
+
+const storedOf = ({ document, secrets }: TakenSecrets): Pick<Settled, 'document' | 'secrets'> => ({
+  document,
+  secrets,
+});
 
 /** Problems of an answer, and warnings of an answer and its event. */
 const maxRemarks = 100;
@@ -98,7 +113,7 @@ function refuseUnknown(warnings: readonly Warning[]): void {
 }
 
 async function nextFromHistory(
-  { store, check }: Deps,
+  { store, secrets, check }: Deps,
   { apiId, toRevision }: Extract<DocumentChange, { type: 'RollbackApi' }>,
   current: Existing | undefined,
   { orgId }: Options,
@@ -107,8 +122,11 @@ async function nextFromHistory(
   if (head !== toRevision) throw new Rejection('revision_unknown', `The API has no revision ${toRevision}`);
   if (!state.exists || state.orgId !== orgId) throw refused(toRevision, 'the API was deleted then');
   if (state.kind !== current?.kind) throw refused(toRevision, `the API was of the kind ${state.kind} then`);
-  const document = withCurrentDbId(state.document, dbIdOf(current));
-  const checked = check({ apiId, orgId, kind: state.kind, document });
+  const held = await openDocument(secrets, apiStream(apiId), state);
+  const gone = goneSecrets(held).map(({ pointer }) => `${pointer}: the secret was shredded`);
+  if (gone.length > 0) throw refused(toRevision, gone.join('\n'));
+  const taken = takeApiSecrets(withCurrentDbId(state.document, dbIdOf(current)), held);
+  const checked = check({ apiId, orgId, kind: state.kind, document: taken.clear });
   if (checked.problems.length > 0) {
     const reasons = checked.problems
       .slice(0, maxRemarks)
@@ -116,7 +134,10 @@ async function nextFromHistory(
       .join('\n');
     throw refused(toRevision, reasons, checked.problems);
   }
-  return { kind: state.kind, settled: { document, warnings: bounded(checked.warnings), prunedOperations: [] } };
+  return {
+    kind: state.kind,
+    settled: { ...storedOf(taken), warnings: bounded(checked.warnings), prunedOperations: [] },
+  };
 }
 
 /** The storage id belongs to the API as it lives now, also when it was deleted and made again since. */

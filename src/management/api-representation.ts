@@ -1,5 +1,6 @@
 /** What a dry run and `Prefer: return=representation` show of a change (management design 2.5). */
 import type { ApiDocument } from '../../domain/api/definition.ts';
+import { maskedNames } from '../../domain/document-secrets.ts';
 import type { Warning } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { type Owner, routeOfDocument } from './api-claims.ts';
@@ -7,6 +8,7 @@ import { boundedDiff } from './derived-fields.ts';
 
 export type Change = {
   readonly owner: Owner;
+  /** Secrets of both sides by the names of their keys. */
   readonly before: ApiDocument | undefined;
   readonly after: ApiDocument | undefined;
   readonly warnings: readonly Warning[];
@@ -21,7 +23,7 @@ export function changeMeta({ owner, before, after, warnings, pruned, etag }: Cha
   const diff = before && after ? boundedDiff(before, after) : { diff: [] };
   const isChanged = !before || !after || 'diffOmitted' in diff || diff.diff.length > 0;
   return {
-    document: after ?? null,
+    document: after ? maskedNames(after) : null,
     ...diff,
     warnings: warnings.map((warning) => ({ ...warning })),
     pruned,

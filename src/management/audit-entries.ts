@@ -10,6 +10,7 @@ import type { DocumentReader } from '../../projections/read-model-store.ts';
 import { findToken } from '../../projections/tokens.ts';
 import { documentDifference } from './config-diff.ts';
 import { certificateAtRevision, certificateDocument } from './config-objects.ts';
+import { comparable } from './derived-fields.ts';
 import { maskedObject } from './held-secrets.ts';
 import { loadKey, loadPolicy, loadToken } from './load.ts';
 import type { PersonalData } from './personal-data.ts';
@@ -72,7 +73,7 @@ async function documentAt(
   switch (kind) {
     case 'api': {
       const api = await apiAtRevision(store, orgId, toApiId(id), revision);
-      return api && maskedObject(api.document);
+      return api && comparable(api);
     }
     case 'cert': {
       const content = await certificateAtRevision(store, `cert-${id as CertId}`, revision);

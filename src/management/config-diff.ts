@@ -4,7 +4,7 @@ import type { EventStore, Position } from '../../domain/event-store.ts';
 import type { OrgId } from '../../domain/ids.ts';
 import { type ChangeSummary, features, summariseDiff } from '../../projections/change-summary.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
-import { type ConfigKind, type ConfigObject, configAt, loadObject, type Named } from './config-objects.ts';
+import { type ConfigKind, type ConfigObject, configAt, loadComparable, type Named } from './config-objects.ts';
 import { boundedDiff } from './derived-fields.ts';
 
 /** RFC 6902 with the same in words; a difference above 64 KiB is left out and told as `diffOmitted`. */
@@ -67,7 +67,7 @@ async function differenceOf(
   const sides = { from: was ? { revision: was.revision } : null, to: becomes ? { revision: becomes.revision } : null };
   if (!was || !becomes) return { kind, id, name, change: was ? 'deleted' : 'created', ...sides };
   const [before, after]: readonly ConfigObject[] = await Promise.all(
-    [was, becomes].map((object) => loadObject(store, orgId, object)),
+    [was, becomes].map((object) => loadComparable(store, orgId, object)),
   );
   if (!before || !after || before.sha256 === after.sha256) return undefined;
   return { kind, id, name, change: 'changed', ...sides, ...documentDifference(kind, before.document, after.document) };

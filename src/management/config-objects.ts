@@ -1,6 +1,7 @@
 /** The objects of a configuration at a position: which there were, and each with its document, secrets masked. */
 import type { ApiKind } from '../../domain/api/definition.ts';
 import type { CertificateEvent } from '../../domain/certificate.ts';
+import { maskedNames } from '../../domain/document-secrets.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { type EventStore, type Position, shortPosition } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
@@ -9,7 +10,7 @@ import { type Labels, labelled } from '../../domain/labels.ts';
 import { type CertificateContent, certificateContent } from '../../domain/restore.ts';
 import { objectsAt, type PastObject } from '../../projections/past.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
-import { documentSha256 } from './derived-fields.ts';
+import { comparable, documentSha256 } from './derived-fields.ts';
 import { gather } from './gather.ts';
 import { maskedObject } from './held-secrets.ts';
 import { loadKey, loadPolicy } from './load.ts';
@@ -58,6 +59,12 @@ export async function configAt(
 
 /** Reads the document from the log at the object's revision. */
 export async function loadObject(store: EventStore, orgId: OrgId, object: Named): Promise<ConfigObject> {
+  const found = await loadComparable(store, orgId, object);
+  return { ...found, document: maskedNames(found.document) as JsonObject };
+}
+
+/** The same for a difference: secrets of a document stand there by the names of their keys. */
+export async function loadComparable(store: EventStore, orgId: OrgId, object: Named): Promise<ConfigObject> {
   const { kind, id, name, revision, position } = object;
   const place = { kind, id, name, revision, position: shortPosition(position) };
   if (kind === 'cert') {
@@ -74,7 +81,7 @@ export async function loadObject(store: EventStore, orgId: OrgId, object: Named)
   }
   const api = await apiAtRevision(store, orgId, toApiId(id), BigInt(revision));
   if (!api) throw new Error(`${object.stream} has no state at revision ${revision}, though the history knows it`);
-  const document = maskedObject(api.document);
+  const document = comparable(api);
   return { ...place, apiKind: api.kind, sha256: api.docSha256, ...labelled(api.labels), document };
 }
 

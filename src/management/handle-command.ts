@@ -1,5 +1,6 @@
 /** Runs a command: the idempotency record, a plan made on fresh state, one append, again on conflict, the wait for reads. */
 import { v5, v7 } from 'uuid';
+import { type DocumentSecret, sealedPath } from '../../domain/document-secrets.ts';
 import { tooManyConflicts } from '../../domain/errors.ts';
 import type { Actor, EventMetadata, Secret } from '../../domain/event.ts';
 import {
@@ -15,7 +16,7 @@ import {
 } from '../../domain/event-store.ts';
 import { type DomainEvent, encodeEvent } from '../../domain/events.ts';
 import type { OrgId } from '../../domain/ids.ts';
-import { sealedFields } from '../../domain/sealed-fields.ts';
+import { sealedDocuments, sealedFields } from '../../domain/sealed-fields.ts';
 import { partsOf } from './append-parts.ts';
 import { Rejection } from './errors.ts';
 import type { Seal } from './held-secrets.ts';
@@ -279,6 +280,10 @@ function metadataOf(context: CommandContext, commandType: string, commandId: str
 async function sealed(event: DomainEvent, stream: string, seal: Seal): Promise<DomainEvent> {
   const { type } = event;
   let result: Readonly<Record<string, unknown>> = event;
+  if (sealedDocuments[type] && result['secrets']) {
+    const secrets = result['secrets'] as readonly DocumentSecret[];
+    result = { ...result, secrets: await Promise.all(secrets.map((one) => sealedAt(one, { stream, type }, seal))) };
+  }
   for (const path of sealedFields[type] ?? []) {
     const secret = result[path] as Secret | undefined;
     if (secret && 'clear' in secret) {
@@ -286,4 +291,14 @@ async function sealed(event: DomainEvent, stream: string, seal: Seal): Promise<D
     }
   }
   return result as DomainEvent;
+}
+
+async function sealedAt(
+  { pointer, secret }: DocumentSecret,
+  place: { readonly stream: string; readonly type: string },
+  seal: Seal,
+): Promise<DocumentSecret> {
+  if (!('clear' in secret)) throw new Error(`the secret at ${pointer} is sealed for another event`);
+  const { clear, kid, isNew } = secret;
+  return { pointer, secret: await seal(clear, { ...place, path: sealedPath(pointer) }, kid, isNew) };
 }

@@ -10,7 +10,22 @@ export type Seal = (
   place: { readonly stream: string; readonly type: string; readonly path: string },
   /** The key of a secret that is held already; without it a new one is made. */
   kid?: string,
+  /** The key of this name is still to be made. */
+  isNew?: boolean,
 ) => Promise<Secret>;
+
+type SealingRing = {
+  seal(...sealing: Parameters<Seal>): Promise<Secret>;
+  /** Makes the key with this name unless the ring has it. */
+  ensure(kid: string): Promise<void>;
+};
+
+export const sealerOf =
+  (ring: SealingRing): Seal =>
+  async (clear, place, kid, isNew = false) => {
+    if (kid !== undefined && isNew) await ring.ensure(kid);
+    return ring.seal(clear, place, kid);
+  };
 
 /** The part of the key ring that reads. */
 export type HeldSecrets = {

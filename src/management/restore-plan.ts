@@ -1,5 +1,6 @@
 /** What a restore would do: per object the events between now and then, who takes which route, and what stands in the way. */
 import type { ApiState } from '../../domain/api/api.ts';
+import { withoutSecrets } from '../../domain/document-secrets.ts';
 import { type Problem, Refusal, type Warning } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
@@ -26,7 +27,8 @@ import {
   configKinds,
   type Named,
 } from './config-objects.ts';
-import { withDerivedFields } from './derived-fields.ts';
+import { goneSecrets, openDocument, takeApiSecrets } from './definition-secrets.ts';
+import { comparable, withDerivedFields } from './derived-fields.ts';
 import type { PlannedWrite } from './handle-command.ts';
 import { type HeldSecrets, isSealed } from './held-secrets.ts';
 import { expectedOf, type Loaded, loadApi, loadCertificate, loadKey, loadPolicy } from './load.ts';
@@ -63,7 +65,7 @@ export type RestoreItem = {
   /** The revision that it had then; absent when it was not there. */
   readonly toRevision?: string;
   readonly write: PlannedWrite;
-  /** As it is now and as it will be, secrets masked; absent when it is not there. */
+  /** As it is now and as it will be, secrets by the names of their keys; absent when it is not there. */
   readonly before?: JsonObject;
   readonly after?: JsonObject;
   readonly api?: { readonly now: ApiState; readonly past: ApiState };
@@ -123,9 +125,12 @@ async function apiItem(
   const loaded = await loadApi(deps.store, apiId);
   const foreign = loaded.state.exists && loaded.state.orgId !== orgId;
   const now = foreign ? nowhere : loaded.state;
-  const then = past ? (await loadApi(deps.store, apiId, BigInt(past.revision))).state : nowhere;
+  const was = past ? (await loadApi(deps.store, apiId, BigInt(past.revision))).state : nowhere;
+  const { state: then, clear, gone } = await withOpenSecrets(deps.secrets, any.stream, was);
   const toRevision = String(past?.revision ?? '');
-  const { problems, warnings } = then.exists ? await judged(deps, orgId, any.id, then) : unjudged;
+  const { problems, warnings } = then.exists
+    ? await judged(deps, orgId, any.id, { ...then, document: clear })
+    : unjudged;
   const { change, events } = restoreApi({ orgId, apiId, toRevision, warnings }, now, then, { keepNew, reason });
   if (change === 'none') return undefined;
   const before = now.exists ? now : undefined;
@@ -133,12 +138,33 @@ async function apiItem(
     ...{ kind: 'api', id: apiId, name: (past ?? any).name, change },
     ...(past ? { toRevision } : {}),
     write: { stream: any.stream, expected: expectedOf(loaded), events: withDerivedFields(events, before) },
-    ...(before ? { before: before.document } : {}),
-    ...(then.exists ? { after: then.document } : {}),
+    ...(before ? { before: comparable(before) } : {}),
+    ...(then.exists ? { after: comparable(then) } : {}),
+    ...(gone === undefined ? {} : { hole: holeOf(any, gone) }),
     api: { now, past: then },
     problems: foreign ? [foreignProblem] : problems,
     warnings: [],
   };
+}
+
+/** The state of then with its secrets for their new place; without those whose key is gone, the first of which is named. */
+async function withOpenSecrets(
+  secrets: HeldSecrets,
+  stream: string,
+  was: ApiState,
+): Promise<{ readonly state: ApiState; readonly clear: JsonObject; readonly gone?: string }> {
+  if (!was.exists) return { state: was, clear: {} };
+  const held = await openDocument(secrets, stream, was);
+  const gone = goneSecrets(held);
+  const document = withoutSecrets(
+    was.document,
+    gone.map(({ pointer }) => pointer),
+  );
+  const taken = takeApiSecrets(document, held);
+  const { sealed: _, ...rest } = was;
+  const sealed = taken.secrets.length === 0 ? {} : { sealed: { type: '', secrets: taken.secrets } };
+  const state: ApiState = { ...rest, document: taken.document, ...sealed };
+  return { state, clear: taken.clear, ...(gone[0] ? { gone: gone[0].kid } : {}) };
 }
 
 const foreignProblem: Problem = {

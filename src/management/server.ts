@@ -161,7 +161,7 @@ function createServices(
       now,
       settled: (position) => projector.waitFor(written, position, settleMs),
     }),
-    apiCommands: createApiCommands({ store, ...checks }),
+    apiCommands: createApiCommands({ store, secrets, ...checks }),
     applyCommand: createApplyCommand({ store, models, projector, secrets, accessBodies, now, ...checks }),
     judgeObject: createJudgeObject(),
     restoreCommand: createRestoreCommand({ store, models, projector, secrets, now, ...checks }),

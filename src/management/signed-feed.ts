@@ -7,7 +7,7 @@ import {
   signChanges,
   signSnapshot,
 } from '../../gateway/feed/signed.ts';
-import type { GatewaySnapshot } from '../../projections/gateway-config.ts';
+import { type GatewaySnapshot, withheld } from '../../projections/gateway-config.ts';
 import type { FeedQuery, ManagementFeed } from './feed.ts';
 
 export type SignedFeed = {
@@ -36,7 +36,9 @@ export function createSignedFeed(
   return {
     identity: feed.identity,
     async snapshot(tags, signal) {
-      const snapshot = await feed.snapshot(signal, { tags });
+      const whole = await feed.snapshot(signal, { tags });
+      const objects = Object.entries(whole.objects).map(([name, object]) => [name, withheld(object)] as const);
+      const snapshot = { ...whole, objects: Object.fromEntries(objects) };
       const name = tags.join(',');
       const before = kept.get(name);
       if (before?.position === snapshot.position) return before.text;
@@ -49,7 +51,10 @@ export function createSignedFeed(
     async changes(after, signal, query) {
       const answer = await feed.changes(after, signal, query);
       if ('tooOld' in answer) return answer;
-      const { changes, next } = answer;
+      const { next } = answer;
+      const changes = answer.changes.map((change) =>
+        change.op === 'upsert' ? { ...change, object: withheld(change.object) } : change,
+      );
       const { logId, era, position } = after;
       return signChanges(signer, { logId, era, after: position, next, tags: query.tags ?? [], changes });
     },

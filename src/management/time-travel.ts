@@ -1,6 +1,7 @@
 /** The state at a time: a position from what a request names, and one API as it was there (event-store design 2.2, 15). */
 import { type ApiState, api } from '../../domain/api/api.ts';
 import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
+import type { SealedSecrets } from '../../domain/document-secrets.ts';
 import { atInvalid } from '../../domain/errors.ts';
 import type { Recorded } from '../../domain/event.ts';
 import { type EventStore, type Position, padPosition, type StoredEvent } from '../../domain/event-store.ts';
@@ -79,6 +80,7 @@ export type ApiThen = Labelled & {
   readonly document: ApiDocument;
   readonly kind: ApiKind;
   readonly docSha256: string;
+  readonly sealed?: SealedSecrets;
   /** Of the last event at or before the place, with its position and time. */
   readonly revision: bigint;
   readonly position: Position;
@@ -110,11 +112,12 @@ export async function apiAtRevision(
   let state: ApiState = api.initial;
   for (const { event } of recorded) if (isApiEvent(event)) state = api.evolve(state, event);
   if (!state.exists || state.orgId !== orgId) return undefined;
-  const { document, kind, docSha256, labels } = state;
+  const { document, kind, docSha256, sealed, labels } = state;
   return {
     document,
     kind,
     docSha256,
+    ...(sealed ? { sealed } : {}),
     ...labelled(labels),
     revision: last.revision,
     position: last.position,

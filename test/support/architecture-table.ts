@@ -99,6 +99,7 @@ export const orders: readonly Order[] = [
     wing: 'domain',
     rows: [
       ['events.ts', 'restore.ts', 'apply.ts'],
+      ['sealed-fields.ts'],
       [
         ...['api', 'certificate.ts', 'key.ts', 'policy.ts', 'webhook.ts', 'token.ts', 'organisation.ts', 'bundle.ts'],
         ...['gateway-group.ts', 'gateway-node.ts', 'reservation.ts'],

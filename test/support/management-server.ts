@@ -17,6 +17,7 @@ import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import { tokensProjection } from '../../projections/tokens.ts';
 import { ensureBootstrapToken } from '../../src/compose/first-start.ts';
 import { createFeed } from '../../src/management/feed.ts';
+import { sealerOf } from '../../src/management/held-secrets.ts';
 import { createNodes, type Nodes } from '../../src/management/nodes.ts';
 import { createManagement, type ManagementOptions } from '../../src/management/server.ts';
 import { memoryCells } from '../../src/stores/events/memory-cells.ts';
@@ -113,7 +114,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     store: chained,
     models,
     projector,
-    seal: (clear, place, kid) => keyRing.seal(clear, place, kid),
+    seal: sealerOf(keyRing),
     secrets: keyRing,
     settings: {
       listen: '127.0.0.1:0',

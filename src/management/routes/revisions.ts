@@ -12,8 +12,8 @@ import { type Call, checkComment, commandContext, cursorParameter, numberParamet
 import { apiWriteOptions } from '../command-options.ts';
 import { awaitRevision, etagOf } from '../conditional.ts';
 import { documentDifference } from '../config-diff.ts';
+import { comparable } from '../derived-fields.ts';
 import { queryInvalid, Rejection } from '../errors.ts';
-import { maskedObject } from '../held-secrets.ts';
 import { loadApi } from '../load.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
@@ -92,9 +92,7 @@ async function diff(call: Call, services: Services): Promise<Reply> {
   const apiId = apiIdOf(call);
   const from = await sideOf(call, services, apiId, 'from');
   const to = await sideOf(call, services, apiId, 'to');
-  const before = maskedObject(from.document);
-  const after = maskedObject(to.document);
-  const difference = documentDifference('api', before, after);
+  const difference = documentDifference('api', comparable(from), comparable(to));
   return { status: 200, body: { from: placeOf(from), to: placeOf(to), ...difference } };
 }
 

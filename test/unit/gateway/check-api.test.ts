@@ -114,10 +114,12 @@ describe('checkApi refuses', () => {
       'not_offered',
     ],
     [
-      'a password in the upstream address',
-      apiDocument({ upstream: { url: 'http://u:p@a/' } }),
-      pointer('upstream/url'),
-      'secret_not_offered',
+      'a check of signatures that is switched on',
+      apiDocument({
+        server: { authentication: { securitySchemes: { t: { signatureValidation: { enabled: true, secret: 's' } } } } },
+      }),
+      pointer('server/authentication/securitySchemes/t/signatureValidation'),
+      'not_offered',
     ],
     [
       'a rate of zero',
