@@ -9,6 +9,7 @@ import { certificateRoutes } from './routes/certificates.ts';
 import { chainRoutes } from './routes/chain.ts';
 import { configRoutes } from './routes/config.ts';
 import { definitionRoutes } from './routes/definitions.ts';
+import { docsRoutes } from './routes/docs.ts';
 import { feedRoutes } from './routes/feed.ts';
 import { gatewayRoutes } from './routes/gateways.ts';
 import { keyRoutes } from './routes/keys.ts';
@@ -38,4 +39,5 @@ export const routes: readonly Route[] = [
   ...feedRoutes,
   ...projectionRoutes,
   ...metaRoutes,
+  ...docsRoutes,
 ];

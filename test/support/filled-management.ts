@@ -72,6 +72,7 @@ export async function startFilled(): Promise<Filled> {
     revision: () => '0',
     position: () => '2',
     name: () => 'apis',
+    code: () => 'api_unknown',
     nodeId: async () => {
       const nodeId = fresh();
       const report = routes.find(({ operationId }) => operationId === 'reportGateway');
