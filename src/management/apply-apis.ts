@@ -2,6 +2,7 @@
 import { type ApiState, api } from '../../domain/api/api.ts';
 import { type ApiDocument, gatewayExtension } from '../../domain/api/definition.ts';
 import { ownership, portableApi, type SetObject, sameMeaning } from '../../domain/apply.ts';
+import { named as withKeyNames } from '../../domain/document-secrets.ts';
 import type { Problem } from '../../domain/errors.ts';
 import { type ApiId, apiStream, toApiId } from '../../domain/ids.ts';
 import { at, objectAt, textAt, withMember } from '../../domain/json.ts';
@@ -15,7 +16,7 @@ import {
   judged,
   refusedItem,
 } from './apply-world.ts';
-import { sha256Hex, withDerivedFields } from './derived-fields.ts';
+import { comparable, sha256Hex, withDerivedFields } from './derived-fields.ts';
 import { maskedObject } from './held-secrets.ts';
 import { expectedOf, type Loaded, loadApi } from './load.ts';
 
@@ -49,8 +50,8 @@ export async function applyApi(context: ApplyContext, object: SetObject, index: 
     ...{ index, change: events.length === 0 ? 'none' : current ? 'changed' : 'created', warnings: next.warnings },
     ...(labels.owner === undefined ? {} : { owner: labels.owner }),
     ...(current?.labels?.owner === undefined ? {} : { ownerBefore: current.labels.owner }),
-    ...(current ? { before: shown(current.document) } : {}),
-    after: shown(next.document),
+    ...(current ? { before: shown(comparable(current)) } : {}),
+    after: shown(withKeyNames(next.document, next.secrets)),
     api: { now: loaded.state, past: { exists: true, ...target, docSha256: '' } },
   };
 }

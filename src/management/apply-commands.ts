@@ -1,4 +1,5 @@
 /** The command that applies a declarative set: every problem before the first event, one append where the engine can. */
+import { maskedNames } from '../../domain/document-secrets.ts';
 import type { Problem } from '../../domain/errors.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { type Position, shortPosition } from '../../domain/event-store.ts';
@@ -125,8 +126,8 @@ function shownItem(item: ApplyItem, isDryRun: boolean): JsonObject {
     ...{ kind, id, name, change: isWord(change) ? words[change] : change },
     ...(owner === undefined ? {} : { owner }),
     ...(ownerBefore === undefined ? {} : { ownerBefore }),
-    ...(isDryRun && before ? { before } : {}),
-    ...(isDryRun && after ? { after } : {}),
+    ...(isDryRun && before ? { before: maskedNames(before) } : {}),
+    ...(isDryRun && after ? { after: maskedNames(after) } : {}),
     ...(isDryRun && before && after ? boundedDiff(before, after) : {}),
   };
 }

@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { svc as commandLine } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
+import { named } from '../support/management-refusals.ts';
 import { type SvcProcess, startSvc } from '../support/svc-process.ts';
 import { selfSigned } from '../support/test-ca.ts';
+import { type Echo, echoUpstream } from '../support/upstream.ts';
 
 const filesBelow = (directory: string): string[] =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' })
@@ -76,6 +78,74 @@ describe('what must not be seen', () => {
     } finally {
       await svc.kill();
       rmSync(data, { recursive: true, force: true });
+    }
+  });
+
+  it('is kept for definitions alike: the gateway beside management runs with them, also from its disk, another one does not', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'svc-secrets-'));
+    const apart = mkdtempSync(join(tmpdir(), 'svc-secrets-apart-'));
+    await using upstream = await echoUpstream();
+    const credentials = 'gate:UpstreamPass-91';
+    const header = 'Bearer HookHeader-92';
+    const seen = async (svc: SvcProcess, id: string) => {
+      const answer = await fetch(`${svc.gateway}/${id}/`, { headers: { authorization: 'Bearer client' } });
+      return { status: answer.status, authorization: ((await answer.json()) as Partial<Echo>).headers?.authorization };
+    };
+    const served = {
+      status: 200,
+      authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+    };
+    const documentFor = (id: string) =>
+      named(id, {
+        upstream: { url: upstream.url.replace('//', `//${credentials}@`) },
+        server: {
+          listenPath: { value: `/${id}/`, strip: true },
+          eventHandlers: [{ enabled: false, type: 'webhook', name: 'hook', headers: [{ name: 'a', value: header }] }],
+        },
+      });
+    let svc = await startSvc({ data });
+    try {
+      const body = JSON.stringify(documentFor('told'));
+      const created = await svc.call('/api/apis/streams', {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/vnd.svc.streams.oas' },
+      });
+      expect(created.status, await created.clone().text()).to.equal(200);
+      const paths = ['/api/apis/streams/told', '/api/apis/told/revisions/0', '/api/config', '/api/feed/snapshot'];
+      const answers = [
+        await created.text(),
+        ...(await Promise.all(paths.map(async (path) => (await svc.call(path)).text()))),
+      ];
+      await eventually(async () => expect(await seen(svc, 'told')).to.deep.equal(served));
+      answers.push(await (await fetch(`${svc.control}/svc/config`)).text());
+
+      const edge = await startSvc({
+        data: apart,
+        args: ['--role', 'gateway'],
+        env: { SVC_GW_MANAGEMENTURL: svc.management, SVC_GW_NODETOKEN: svc.token },
+      });
+      try {
+        await eventually(async () => expect((await fetch(`${edge.gateway}/told/`)).status).to.equal(503));
+        await eventually(async () =>
+          expect(await (await svc.call('/api/gateways')).text()).to.contain('secret_not_available'),
+        );
+      } finally {
+        await edge.kill();
+      }
+      await svc.stop();
+      const printed = [...svc.stdout, ...svc.stderr];
+      svc = await startSvc({ data });
+      await eventually(async () => expect(await seen(svc, 'told')).to.deep.equal(served));
+      await svc.stop();
+      const stored = [data, apart].flatMap(filesBelow).map((path) => [path, readFileSync(path)] as const);
+      const texts = [...answers, ...printed, ...svc.stdout, ...svc.stderr].join('\n');
+      for (const secret of [credentials, 'UpstreamPass-91', served.authorization, header, 'HookHeader-92']) {
+        expect(places([...stored, ['told', Buffer.from(texts)]], Buffer.from(secret)), secret).to.deep.equal([]);
+      }
+    } finally {
+      await svc.kill();
+      for (const folder of [data, apart]) rmSync(folder, { recursive: true, force: true });
     }
   });
 
