@@ -15,6 +15,9 @@ function el(name, attributes = {}, ...children) {
 
 const pretty = (value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 
+/** Text in which words between backticks are code. */
+const rich = (text) => text.split('`').map((part, index) => (index % 2 === 1 ? el('code', {}, part) : part));
+
 const operationsOf = (api) =>
   Object.entries(api.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
@@ -70,7 +73,7 @@ function parameterRow({ name, in: place, required, description, schema }) {
     {},
     el('td', {}, el('code', {}, name), required ? ' *' : '', el('br'), el('small', {}, `${place}, ${type}`)),
     el('td', {}, input),
-    el('td', {}, description ?? ''),
+    el('td', {}, ...rich(description ?? '')),
   );
 }
 
@@ -84,7 +87,7 @@ function responseSection(status, { description, content = {} }, api) {
   return el(
     'details',
     {},
-    el('summary', {}, el('strong', { class: isError ? 'failed' : 'ok' }, status), ` ${description}`),
+    el('summary', {}, el('strong', { class: isError ? 'failed' : 'ok' }, status), ' ', ...rich(description)),
     ...bodies,
   );
 }
@@ -166,7 +169,7 @@ function drawOperation(operation, api) {
       },
       submit: (event) => {
         event.preventDefault();
-        send(requestOf(form, operation), panel);
+        void send(requestOf(form, operation), panel);
       },
     },
     parameters.length > 0 ? el('h3', {}, 'Parameters') : '',
@@ -177,7 +180,7 @@ function drawOperation(operation, api) {
   command.textContent = commandOf(requestOf(form, operation));
   find('operation').replaceChildren(
     el('h2', {}, el('span', { class: `method ${method}` }, method), ' ', el('code', {}, path)),
-    el('p', {}, summary, description ? ` · ${description}` : ''),
+    el('p', {}, ...rich(description ? `${summary}. ${description}` : summary)),
     form,
     panel,
     el('h3', {}, 'As a command'),
@@ -211,4 +214,4 @@ async function start() {
   draw();
 }
 
-start();
+await start();

@@ -64,7 +64,7 @@ function problemPage(code: ErrorCode, document: JsonObject): string {
 
 /** What holds for all codes of a status; the answer itself says what was wrong and where. */
 const advice: Readonly<Record<number, string>> = {
-  400: 'The request cannot be carried out as it stands, and nothing was changed. The member `errors` names each place with a JSON pointer.',
+  400: 'The request cannot be carried out as it stands, and nothing was changed. The member "errors" names each place with a JSON pointer.',
   401: 'Send a token that is known, not expired and not revoked: Authorization: Bearer <token>.',
   403: 'The token is known, but its scopes do not cover this. GET /api/tokens/me shows what it may do.',
   404: 'There is no such object in your organisation. What belongs to others looks the same.',
