@@ -1,67 +1,39 @@
 /** The API catalogue: the current document of every API with its place in the log, and the list of them. */
-import { isActive, isInternal } from '../domain/api/api.ts';
-import { type ApiDocument, type ApiKind, gatewayExtension } from '../domain/api/definition.ts';
-import { normalHost, normalListenPath } from '../domain/api/paths.ts';
+import type { ApiDocument, ApiKind } from '../domain/api/definition.ts';
 import { queryInvalid, type Warning } from '../domain/errors.ts';
 import { never, type Recorded } from '../domain/event.ts';
-import { type Position, shortPosition } from '../domain/event-store.ts';
+import { shortPosition } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
-import type { ApiId, OrgId } from '../domain/ids.ts';
-import { at, isOn, textAt } from '../domain/json.ts';
+import type { OrgId } from '../domain/ids.ts';
+import {
+  type ApiEntry,
+  apiEntries,
+  type BaseIdOf,
+  baseIds,
+  factsOf,
+  labelsOf,
+  organisation,
+  withFlag,
+} from './api-entries.ts';
 import type { Projection } from './projection.ts';
 import type { DocumentChange, DocumentReader } from './read-model-store.ts';
 
-/** What a list shows of an API; positions in the form of the store. */
-type ApiEntry = {
-  readonly orgId: OrgId;
-  readonly apiId: ApiId;
-  readonly kind: ApiKind;
-  readonly name: string;
-  readonly listenPath: string;
-  /** Absent: every host. */
-  readonly domain?: string;
-  readonly active: boolean;
-  readonly internal: boolean;
-  /** Of the event stream; the ETag is made of it. */
-  readonly revision: number;
-  /** Of the last event of the stream. */
-  readonly position: Position;
-  readonly createdAt: string;
-  readonly createdPosition: Position;
-  readonly updatedAt: string;
-  /** Id of the actor of the last event. */
-  readonly updatedBy: string;
-  readonly warnings: readonly Warning[];
-};
-
 export type CatalogApi = ApiEntry & { readonly document: ApiDocument; readonly docSha256: string };
 
-/** Whole documents by id. Lists read the entries, which are small. */
+/** Whole documents by id. Lists read the apiEntries, which are small. */
 const apis = 'apis';
-const entries = 'api_entries';
-
-/** An organisation is a label, alone and with one of the flags, so that each filter is one look-up in an index. */
-const organisation = (orgId: OrgId): string => `org:${orgId}`;
-const withFlag = (orgId: OrgId, flag: string): string => `org:${orgId}/${flag}`;
-
-const labelsOf = ({ orgId, kind, active, internal }: ApiEntry): readonly string[] => [
-  organisation(orgId),
-  withFlag(orgId, `kind:${kind}`),
-  withFlag(orgId, `active:${active}`),
-  withFlag(orgId, `internal:${internal}`),
-];
 
 export const apiCatalog: Projection = {
   name: 'apis',
-  version: 1,
-  collections: [apis, entries],
+  version: 2,
+  collections: [apis, apiEntries],
   filter: { categories: ['api'] },
   onPoison: 'park-by-stream',
   apply: applyToCatalog,
 };
 
 /** Where a list of APIs reads, for those who ask what it showed before. */
-export const apiListing = { category: 'api', projection: apiCatalog, whole: apis, entries } as const;
+export const apiListing = { category: 'api', projection: apiCatalog, whole: apis, entries: apiEntries } as const;
 
 function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[] {
   const { event } = recorded;
@@ -87,7 +59,7 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
       return before ? put({ ...before, ...placeOf(recorded) }) : [];
     }
     case 'ApiDefinitionDeleted':
-      return [apis, entries].map((collection) => ({ op: 'remove', collection, id: event.apiId }));
+      return [apis, apiEntries].map((collection) => ({ op: 'remove', collection, id: event.apiId }));
     case 'CertificateImported':
     case 'CertificateKeyAttached':
     case 'CertificateDeleted':
@@ -124,24 +96,12 @@ const placeOf = ({ revision, position, at: time, meta }: Recorded<DomainEvent>) 
   updatedBy: meta['actorId'] ?? '',
 });
 
-function factsOf(document: ApiDocument) {
-  const server = at(document, gatewayExtension, 'server');
-  const domain = isOn(at(server, 'customDomain')) ? textAt(server, 'customDomain', 'name') : undefined;
-  return {
-    name: textAt(document, gatewayExtension, 'info', 'name') ?? '',
-    listenPath: normalListenPath(textAt(server, 'listenPath', 'value') ?? '/'),
-    ...(domain === undefined ? {} : { domain: normalHost(domain) }),
-    active: isActive(document),
-    internal: isInternal(document),
-  };
-}
-
 function put(api: CatalogApi): readonly DocumentChange[] {
   const { document: _, docSha256: __, ...entry } = api;
   const place = { id: api.apiId, sort: api.createdPosition };
   return [
     { op: 'put', collection: apis, document: { ...place, labels: [], body: api } },
-    { op: 'put', collection: entries, document: { ...place, labels: labelsOf(entry), body: entry } },
+    { op: 'put', collection: apiEntries, document: { ...place, labels: labelsOf(entry), body: entry } },
   ];
 }
 
@@ -183,7 +143,7 @@ type ListedApi = {
   readonly active: boolean;
   readonly internal: boolean;
   /** Versions are APIs of their own; an API without a base has none. */
-  readonly baseId: null;
+  readonly baseId: string | null;
   readonly revision: number;
   readonly position: string;
   readonly updatedAt: string;
@@ -198,25 +158,26 @@ export function listApis(documents: DocumentReader, orgId: OrgId, query: ApiQuer
   const { q = '', sort = '-created', limit = 50 } = query;
   const cursor = query.after === undefined ? undefined : readCursor(query.after);
   const labels = labelsWanted(orgId, query);
-  const total = documents.count(entries, labels);
+  const total = documents.count(apiEntries, labels);
   if (q === '' && !query.only && sort.endsWith('created')) {
     // The order of the documents themselves: only the page is read.
     const [place] = cursor?.split('\n') ?? [];
     const isDescending = sort === '-created';
     const bound = place === undefined ? {} : isDescending ? { before: place } : { after: place };
-    const found = documents.list(entries, { labels, ...bound, descending: isDescending, limit: limit + 1 });
+    const found = documents.list(apiEntries, { labels, ...bound, descending: isDescending, limit: limit + 1 });
     return pageOf(
       found.map(({ body }) => keyed(body as ApiEntry, sort)),
       limit,
       total,
+      baseIds(documents, orgId),
     );
   }
-  const found = documents.list(entries, { labels, limit: total }).map(({ body }) => body as ApiEntry);
+  const found = documents.list(apiEntries, { labels, limit: total }).map(({ body }) => body as ApiEntry);
   const isWanted = (entry: ApiEntry) => mentions(entry, q.toLowerCase()) && (query.only?.has(entry.apiId) ?? true);
   const rows = found.filter(isWanted).map((entry) => keyed(entry, sort));
   rows.sort((a, b) => order(a.key, b.key, sort));
   const rest = cursor === undefined ? rows : rows.filter(({ key }) => order(key, cursor, sort) > 0);
-  return pageOf(rest, limit, rows.length);
+  return pageOf(rest, limit, rows.length, baseIds(documents, orgId));
 }
 
 function labelsWanted(orgId: OrgId, { kind, internal, active }: ApiQuery): readonly string[] {
@@ -247,11 +208,11 @@ const order = (a: string, b: string, sort: ApiSort): number => {
   return sort.startsWith('-') ? -ascending : ascending;
 };
 
-function pageOf(rows: readonly Keyed[], limit: number, total: number): ApiPage {
+function pageOf(rows: readonly Keyed[], limit: number, total: number, baseId: BaseIdOf): ApiPage {
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   const next = last && rows.length > limit ? encodeURIComponent(last.key) : null;
-  return { apis: page.map(({ entry }) => listed(entry)), next, total };
+  return { apis: page.map(({ entry }) => listed(entry, baseId(entry.apiId))), next, total };
 }
 
 function readCursor(text: string): string {
@@ -264,9 +225,9 @@ function readCursor(text: string): string {
   throw queryInvalid('after', 'is no cursor of this list');
 }
 
-const listed = (entry: ApiEntry): ListedApi => {
+const listed = (entry: ApiEntry, baseId: string | null): ListedApi => {
   const { apiId, name, kind, listenPath, domain, active, internal, revision } = entry;
   const { position, updatedAt, updatedBy, warnings } = entry;
   const place = { revision, position: shortPosition(position), updatedAt, updatedBy, warnings };
-  return { id: apiId, name, kind, listenPath, domain: domain ?? null, active, internal, baseId: null, ...place };
+  return { id: apiId, name, kind, listenPath, domain: domain ?? null, active, internal, baseId, ...place };
 };

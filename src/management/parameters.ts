@@ -55,6 +55,16 @@ export const writeParameters: readonly Parameter[] = [idempotencyKey, comment, d
 /** Of every write of a definition. */
 export const definitionParameters: readonly Parameter[] = [...writeParameters, ifMatch, strict, prefer];
 
+/** Of a create: the new API becomes a version of another one (management design 6.1). */
+export const versionParameters: readonly Parameter[] = [
+  query('base_api_id', 'The new API becomes a version of this one.'),
+  query('new_version_name', 'Name of the new version; required with `base_api_id`.'),
+  query('base_api_version_name', 'Name of the base itself; needed for its first version, later it renames the base.'),
+  query('set_default', 'The new version answers requests that name none.', flag),
+];
+
+export const purge = query('purge', 'Deletes the versions of the API too.', flag);
+
 const booleanText: JsonObject = {
   type: 'string',
   enum: ['1', 't', 'T', 'TRUE', 'true', 'True', '0', 'f', 'F', 'FALSE', 'false', 'False'],

@@ -4,6 +4,7 @@ import { apiUnknown } from '../../domain/errors.ts';
 import { type Position, shortPosition } from '../../domain/event-store.ts';
 import type { ApiId } from '../../domain/ids.ts';
 import { getApi } from '../../projections/api-catalog.ts';
+import { basesOf } from '../../projections/api-entries.ts';
 import type { Call } from './call.ts';
 import { awaitRevision, etagOf, isNotModified } from './conditional.ts';
 import type { Reply } from './responses.ts';
@@ -16,6 +17,8 @@ export type ShownApi = {
   readonly revision: bigint | number;
   /** At which the answer was made. */
   readonly position: Position;
+  /** The API of which this one is a version; not told of the past. */
+  readonly baseId?: string;
 };
 
 /** Throws 404 when the API does not exist, or did not then. */
@@ -34,13 +37,22 @@ export async function readApi(
   await awaitRevision(query, ['apis'], projector);
   const api = getApi(models, caller.orgId, apiId);
   if (!api) throw apiUnknown();
-  return { ...api, position: models.checkpoint('apis')?.position ?? api.position };
+  const [baseId] = basesOf(models, caller.orgId, apiId);
+  const position = models.checkpoint('apis')?.position ?? api.position;
+  return { ...api, position, ...(baseId === undefined ? {} : { baseId }) };
 }
 
 /** The document with its ETag; 304 when the client has it. */
-export function replyWithApi(call: Call, { store }: Services, { document, revision, position }: ShownApi): Reply {
+export function replyWithApi(
+  call: Call,
+  { store }: Services,
+  { document, revision, position, baseId }: ShownApi,
+): Reply {
   const etag = etagOf(revision, store.identity.era);
-  const headers = { ETag: etag, 'x-svc-revision': shortPosition(position) };
+  const headers = {
+    ...{ ETag: etag, 'x-svc-revision': shortPosition(position) },
+    ...(baseId === undefined ? {} : { 'x-svc-base-api-id': baseId }),
+  };
   return isNotModified(call.header('if-none-match'), etag)
     ? { status: 304, headers }
     : { status: 200, headers, body: document };

@@ -5,7 +5,6 @@ import type { CheckApi } from '../../gateway/check-api.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import type { AccessBodies } from './access-bodies.ts';
-import type { ApiCommands } from './api-commands.ts';
 import type { ApplyCommand } from './apply-commands.ts';
 import type { JudgeObject } from './apply-set.ts';
 import type { BodyRule } from './bodies.ts';
@@ -20,6 +19,7 @@ import type { RestoreCommand } from './restore-commands.ts';
 import type { RouteScope } from './scopes.ts';
 import type { SignedFeed } from './signed-feed.ts';
 import type { Tokens } from './tokens.ts';
+import type { VersionedCommands } from './version-commands.ts';
 
 /** Lines of the audit export, with their line ends. `from` is exclusive, `to` inclusive. */
 export type ExportAudit = (range: { readonly from?: Position; readonly to?: Position }) => AsyncIterable<string>;
@@ -32,7 +32,7 @@ export type Services = {
   /** Opens what is personal in the history, for those who may read it. */
   readonly personal: Pick<PersonalData, 'open'>;
   readonly commands: Commands;
-  readonly apiCommands: ApiCommands;
+  readonly apiCommands: VersionedCommands;
   readonly restoreCommand: RestoreCommand;
   readonly applyCommand: ApplyCommand;
   readonly judgeObject: JudgeObject;

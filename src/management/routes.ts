@@ -19,10 +19,12 @@ import { projectionRoutes } from './routes/projections.ts';
 import { revisionRoutes } from './routes/revisions.ts';
 import { rolloutRoutes } from './routes/rollout.ts';
 import { tokenRoutes } from './routes/tokens.ts';
+import { versionRoutes } from './routes/versions.ts';
 
 export const routes: readonly Route[] = [
   ...definitionRoutes,
   ...catalogueRoutes,
+  ...versionRoutes,
   ...revisionRoutes,
   ...chainRoutes,
   ...certificateRoutes,

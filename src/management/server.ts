@@ -30,6 +30,7 @@ import { routes } from './routes.ts';
 import { createSignedFeed } from './signed-feed.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 import { createValidateOpenApi } from './validate.ts';
+import { withVersions } from './version-commands.ts';
 
 type ManagementSettings = {
   /** `host:port`; port 0 takes a free one. */
@@ -161,7 +162,7 @@ function createServices(
       now,
       settled: (position) => projector.waitFor(written, position, settleMs),
     }),
-    apiCommands: createApiCommands({ store, secrets, ...checks }),
+    apiCommands: withVersions(createApiCommands({ store, secrets, ...checks }), { store, models, projector }),
     applyCommand: createApplyCommand({ store, models, projector, secrets, accessBodies, now, ...checks }),
     judgeObject: createJudgeObject(),
     restoreCommand: createRestoreCommand({ store, models, projector, secrets, now, ...checks }),

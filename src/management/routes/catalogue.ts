@@ -106,13 +106,13 @@ export const catalogueRoutes: readonly Route[] = [
     tag: 'apis',
     scope: 'apis:write',
     form: 'documented',
-    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    parameters: [...parameter.writeParameters, parameter.ifMatch, parameter.purge],
     answer: {
       description: 'API deleted.',
       schema: { $ref: '#/components/schemas/Answer' },
       example: { Message: 'API deleted.', Meta: null, Status: 'OK' },
     },
-    errors: ['api_unknown', 'precondition_failed', 'id_invalid'],
+    errors: ['api_unknown', 'precondition_failed', 'id_invalid', 'revision_not_reached'],
     handle: remove,
   },
 ];

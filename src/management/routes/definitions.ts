@@ -23,13 +23,15 @@ const vendorType = 'application/vnd.svc.streams.oas';
 
 /** What a write may carry beside settings. */
 const writeQuery = ['dryRun', 'strict', 'minRevision'];
+const versionQuery = parameter.versionParameters.map(({ name }) => name);
 
 async function create(kind: Kind, call: Call, { commands, apiCommands, newId }: Services): Promise<Reply> {
   const body = readJsonObject(call.body);
   const apiId = idInBody(body) ?? toApiId(newId().replaceAll('-', ''));
   // 24 hex digits, the form of storage ids of the family.
   const dbId = newId().replaceAll('-', '').slice(-24);
-  const change = { type: 'CreateApi', kind, apiId, dbId, body, remarks: ignoredSettings(call) } as const;
+  const remarks = ignoredSettings(call, call.query.has('base_api_id') ? versionQuery : []);
+  const change = { type: 'CreateApi', kind, apiId, dbId, body, remarks } as const;
   return commands.run(commandContext(call), apiCommands(change, apiWriteOptions(call)));
 }
 
@@ -48,9 +50,9 @@ async function replace(kind: Kind, call: Call, { commands, apiCommands }: Servic
 }
 
 /** Settings belong to PATCH; elsewhere they are named instead of silently having no effect. */
-const ignoredSettings = ({ query }: Call): readonly Warning[] =>
+const ignoredSettings = ({ query }: Call, taken: readonly string[] = []): readonly Warning[] =>
   [...query.keys()]
-    .filter((name) => !writeQuery.includes(name))
+    .filter((name) => !writeQuery.includes(name) && !taken.includes(name))
     .map((name) => ({
       pointer: `/query/${name}`,
       code: 'parameter_ignored',
@@ -101,6 +103,10 @@ const definitionBody = (kind: Kind): RouteBody => ({
 });
 
 const writeErrors = ['definition_invalid', 'definition_refused', 'body_malformed', 'body_unreadable'] as const;
+const createErrors = [
+  ...[...writeErrors, 'extension_missing', 'api_exists', 'route_taken', 'id_invalid', 'precondition_failed'],
+  ...['bad_base_api', 'version_exists', 'version_name_missing'],
+] as const;
 const changeErrors = [...writeErrors, 'api_unknown', 'kind_mismatch', 'route_taken', 'precondition_failed'] as const;
 
 const documentedAnswer = (description: string, example: Json) => ({
@@ -130,14 +136,14 @@ const createRow = ({ kind, name, label, path }: Words): Route => ({
   ...written,
   body: definitionBody(kind),
   isDefinition: true,
-  parameters: [...parameter.definitionParameters, parameter.ifNoneMatch],
+  parameters: [...parameter.definitionParameters, ...parameter.versionParameters, parameter.ifNoneMatch],
   answer: documentedAnswer('API created', {
     ID: `orders-${kind}`,
     Message: 'API created',
     Meta: '68ff52c1a3a94f0d92c1b7aa',
     Status: 'OK',
   }),
-  errors: [...writeErrors, 'extension_missing', 'api_exists', 'route_taken', 'id_invalid', 'precondition_failed'],
+  errors: createErrors,
   handle: (call, services) => create(kind, call, services),
 });
 
@@ -194,9 +200,9 @@ const deleteRow = ({ kind, name, label, path }: Words): Route => ({
   operationId: `delete${name}`,
   summary: `Deletes ${label}; its paths become free at once`,
   ...written,
-  parameters: [...parameter.writeParameters, parameter.ifMatch],
+  parameters: [...parameter.writeParameters, parameter.ifMatch, parameter.purge],
   answer: answerOf('API deleted.'),
-  errors: ['api_unknown', 'kind_mismatch', 'precondition_failed', 'id_invalid'],
+  errors: ['api_unknown', 'kind_mismatch', 'precondition_failed', 'id_invalid', 'revision_not_reached'],
   handle: (call, services) => remove(kind, call, services),
 });
 

@@ -1,0 +1,128 @@
+/** What lists know of an API: its entry, the labels by which it is found, and the versions that it has. */
+import { isActive, isInternal } from '../domain/api/api.ts';
+import { type ApiDocument, type ApiKind, gatewayExtension } from '../domain/api/definition.ts';
+import { normalHost, normalListenPath } from '../domain/api/paths.ts';
+import { expirationOf, listedVersions, selfName, type VersionNames, versionNames } from '../domain/api/versioning.ts';
+import type { Warning } from '../domain/errors.ts';
+import type { Position } from '../domain/event-store.ts';
+import type { ApiId, OrgId } from '../domain/ids.ts';
+import { at, isOn, textAt } from '../domain/json.ts';
+import type { DocumentReader } from './read-model-store.ts';
+
+/** The collection of entries. */
+export const apiEntries = 'api_entries';
+
+/** What a list shows of an API; positions in the form of the store. */
+export type ApiEntry = {
+  readonly orgId: OrgId;
+  readonly apiId: ApiId;
+  readonly kind: ApiKind;
+  readonly name: string;
+  readonly listenPath: string;
+  /** Absent: every host. */
+  readonly domain?: string;
+  readonly active: boolean;
+  readonly internal: boolean;
+  /** Of the event stream; the ETag is made of it. */
+  readonly revision: number;
+  /** Of the last event of the stream. */
+  readonly position: Position;
+  readonly createdAt: string;
+  readonly createdPosition: Position;
+  readonly updatedAt: string;
+  /** Id of the actor of the last event. */
+  readonly updatedBy: string;
+  readonly warnings: readonly Warning[];
+  /** End of its life as written; absent: none. */
+  readonly expiration?: string;
+  /** Of an API that lists others as its versions, whether they are switched on or not. */
+  readonly versions?: ListedVersions;
+};
+
+type ListedVersions = VersionNames & { readonly list: ReturnType<typeof listedVersions> };
+
+/** An organisation is a label, alone and with one of the flags, so that each filter is one look-up in an index. */
+export const organisation = (orgId: OrgId): string => `org:${orgId}`;
+export const withFlag = (orgId: OrgId, flag: string): string => `org:${orgId}/${flag}`;
+
+export const labelsOf = ({ orgId, kind, active, internal, versions }: ApiEntry): readonly string[] => [
+  organisation(orgId),
+  withFlag(orgId, `kind:${kind}`),
+  withFlag(orgId, `active:${active}`),
+  withFlag(orgId, `internal:${internal}`),
+  ...(versions ? [withFlag(orgId, hasVersions)] : []),
+  ...new Set((versions?.list ?? []).map(({ id }) => withFlag(orgId, versionLabel(id)))),
+];
+
+const hasVersions = 'versions';
+const versionLabel = (id: string): string => `version:${id}`;
+
+export function factsOf(document: ApiDocument) {
+  const list = listedVersions(document);
+  const expiration = expirationOf(document);
+  const server = at(document, gatewayExtension, 'server');
+  const domain = isOn(at(server, 'customDomain')) ? textAt(server, 'customDomain', 'name') : undefined;
+  return {
+    name: textAt(document, gatewayExtension, 'info', 'name') ?? '',
+    listenPath: normalListenPath(textAt(server, 'listenPath', 'value') ?? '/'),
+    ...(domain === undefined ? {} : { domain: normalHost(domain) }),
+    active: isActive(document),
+    internal: isInternal(document),
+    ...(expiration === '' ? {} : { expiration }),
+    ...(list.length === 0 ? {} : { versions: { ...versionNames(document), list } }),
+  };
+}
+
+/** Ids of the APIs that list this one as a version: one at most, unless two commands crossed. */
+export const basesOf = (documents: DocumentReader, orgId: OrgId, apiId: string): readonly string[] =>
+  documents
+    .list(apiEntries, { labels: [withFlag(orgId, versionLabel(apiId))], limit: 10 })
+    .map(({ body }) => (body as ApiEntry).apiId);
+
+/** A row of the versions of an API. */
+export type ListedVersion = {
+  readonly id: string;
+  readonly name: string;
+  /** Empty for an API without versions. */
+  readonly versionName: string;
+  readonly internal: boolean;
+  /** As written; empty when it has none. */
+  readonly expirationDate: string;
+  readonly isDefaultVersion: boolean;
+};
+
+/** The API itself, then its versions by name; those that do not exist any more are left out. Undefined: no such API. */
+export function listVersions(
+  documents: DocumentReader,
+  orgId: OrgId,
+  apiId: string,
+): { readonly kind: ApiKind; readonly versions: readonly ListedVersion[] } | undefined {
+  const entryOf = (id: string): ApiEntry | undefined => {
+    const entry = documents.get(apiEntries, id)?.body as ApiEntry | undefined;
+    return entry?.orgId === orgId ? entry : undefined;
+  };
+  const base = entryOf(apiId);
+  if (!base) return undefined;
+  const { base: ownName, default: wanted, list } = base.versions ?? { base: '', default: '', list: [] };
+  const isOwnDefault = wanted !== '' && (wanted === selfName || wanted === ownName);
+  const versions = list.flatMap(({ id, name }) => {
+    const entry = entryOf(id);
+    return entry ? [versionRow(entry, name, name === wanted)] : [];
+  });
+  const byName = versions.toSorted((a, b) => (a.versionName < b.versionName ? -1 : 1));
+  return { kind: base.kind, versions: [versionRow(base, ownName, isOwnDefault), ...byName] };
+}
+
+const versionRow = (
+  { apiId: id, name, internal, expiration: expirationDate = '' }: ApiEntry,
+  versionName: string,
+  isDefaultVersion: boolean,
+): ListedVersion => ({ id, name, versionName, internal, expirationDate, isDefaultVersion });
+
+export type BaseIdOf = (apiId: string) => string | null;
+
+/** Most installations have no versions: then no row costs a look-up. */
+export const baseIds = (documents: DocumentReader, orgId: OrgId): BaseIdOf =>
+  documents.count(apiEntries, [withFlag(orgId, hasVersions)]) === 0
+    ? () => null
+    : (apiId) => basesOf(documents, orgId, apiId)[0] ?? null;

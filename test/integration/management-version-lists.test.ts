@@ -1,0 +1,157 @@
+/** Versions of an API over the management API: the list of them, and what becomes of them when one is deleted. */
+import { expect } from 'chai';
+import type { JsonObject } from '../../domain/event.ts';
+import { at } from '../../domain/json.ts';
+import { named, streams } from '../support/management-refusals.ts';
+import { startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { issue } from '../support/management-tokens.ts';
+import { block, internal, oas, versionsOf } from '../support/versioned-management.ts';
+
+describe('the versions of an API', () => {
+  let management: TestManagement;
+  before(async () => {
+    management = await startTestManagement();
+  });
+  after(() => management[Symbol.asyncDispose]());
+  const { call, done, create, addVersion, versioningOf, lastEvent } = versionsOf(() => management);
+
+  describe('GET versions', () => {
+    before(async () => {
+      await create('list', { info: { versioning: block() } });
+      await addVersion(
+        'list-b',
+        { base_api_id: 'list', new_version_name: 'beta', set_default: '1' },
+        { info: internal },
+      );
+      const expiring = { info: { expiration: '2035-01-31 10:00' } };
+      await addVersion('list-a', { base_api_id: 'list', new_version_name: 'Alpha' }, expiring);
+    });
+    const rowOf = (id: string, versionName: string, members: JsonObject = {}) => ({
+      ...{ id, name: id, versionName, internal: false, expirationDate: '', isDefaultVersion: false },
+      ...members,
+    });
+    const base = rowOf('list', 'v1');
+    const alpha = rowOf('list-a', 'Alpha', { expirationDate: '2035-01-31 10:00' });
+    const beta = rowOf('list-b', 'beta', { internal: true, isDefaultVersion: true });
+    const rows: readonly [name: string, path: string, apis: readonly JsonObject[]][] = [
+      ['all of them, the base first', '/api/apis/list/versions', [base, alpha, beta]],
+      ['by the route of their kind', `${streams}/list/versions`, [base, alpha, beta]],
+      ['by a part of the name, in any case', '/api/apis/list/versions?searchText=AL', [alpha]],
+      ['internal ones', '/api/apis/list/versions?accessType=internal', [beta]],
+      ['external ones', '/api/apis/list/versions?accessType=external', [base, alpha]],
+      ['a version alone', '/api/apis/list-b/versions', [rowOf('list-b', '', { internal: true })]],
+    ];
+    for (const [name, path, apis] of rows) {
+      it(`shows ${name}`, async () => {
+        expect((await done('GET', path)).json).to.deep.equal({ status: 'success', apis });
+      });
+    }
+    it('shows them as they were', async () => {
+      const position = Number((await lastEvent('list-b'))?.position) + 1;
+      const { json: then } = await done('GET', `/api/apis/list/versions?at=${position}`);
+      expect(then['apis']).to.deep.equal([base, beta]);
+    });
+    it('shows a token for some APIs only these', async () => {
+      const { token } = await issue(management, { scopes: ['apis:read'], apis: ['list', 'list-a'] });
+      const { json: seen } = await call('GET', '/api/apis/list/versions', undefined, {
+        authorization: `Bearer ${token}`,
+      });
+      expect(seen['apis']).to.deep.equal([base, alpha]);
+    });
+    it('is a 404 for no API, and a 400 by the route of another kind', async () => {
+      expect((await call('GET', '/api/apis/nothing/versions')).status).to.equal(404);
+      expect((await call('GET', `${oas}/list/versions`)).json['Message']).to.equal(
+        'API list is in streams format: use /api/apis/streams',
+      );
+      expect((await call('GET', '/api/apis/list/versions?accessType=none')).status).to.equal(400);
+    });
+    it('is told by each version, and by the list of APIs', async () => {
+      for (const path of [`${streams}/list-a`, '/api/apis/list-a']) {
+        expect((await done('GET', path)).headers.get('x-svc-base-api-id')).to.equal('list');
+      }
+      expect((await done('GET', `${streams}/list`)).headers.get('x-svc-base-api-id')).to.equal(null);
+      const listed = (await done('GET', '/api/apis?q=list')).json['apis'] as readonly JsonObject[];
+      expect(listed.map((api) => [api['id'], api['baseId']])).to.deep.equal([
+        ['list-a', 'list'],
+        ['list-b', 'list'],
+        ['list', null],
+      ]);
+    });
+  });
+
+  describe('DELETE of a version', () => {
+    const family = async (id: string) => {
+      await create(id, { info: { versioning: block() } });
+      await addVersion(`${id}-v2`, { base_api_id: id, new_version_name: 'v2', set_default: 'true' });
+      await addVersion(`${id}-v3`, { base_api_id: id, new_version_name: 'v3' });
+    };
+
+    it('takes it out of its base, in one append', async () => {
+      await family('one');
+      const answer = await done('DELETE', `${streams}/one-v3`);
+      expect(answer.headers.get('x-svc-warnings')).to.equal(null);
+      expect(await versioningOf('one')).to.deep.include({ default: 'v2', versions: [{ id: 'one-v2', name: 'v2' }] });
+      const [base, version] = [await lastEvent('one'), await lastEvent('one-v3')];
+      expect(base?.meta['commandId']).to.equal(version?.meta['commandId']);
+      expect(version?.event.type).to.equal('ApiDefinitionDeleted');
+    });
+
+    it('takes the default with it, and says so', async () => {
+      await family('two');
+      const answer = await done('DELETE', '/api/apis/two-v2', undefined, { prefer: 'return=representation' });
+      expect(answer.headers.get('x-svc-warnings')).to.equal('1');
+      expect(at(answer.json['Meta'] as JsonObject, 'warnings')).to.deep.equal([
+        {
+          pointer: '/x-svc-api-gateway/info/versioning/default',
+          code: 'version_default_gone',
+          text: 'the version "v2" was the default: requests that name no version are refused now',
+        },
+      ]);
+      expect(await versioningOf('two')).to.not.have.property('default');
+    });
+
+    it('leaves the versions of a deleted base as they are, but with purge', async () => {
+      await family('three');
+      await done('DELETE', `${streams}/three`);
+      expect((await done('GET', `${streams}/three-v2`)).headers.get('x-svc-base-api-id')).to.equal(null);
+      await family('four');
+      const before = await management.store.head();
+      await done('DELETE', `${streams}/four?purge=true&dryRun=true`);
+      expect(await management.store.head()).to.equal(before);
+      await done('DELETE', `${streams}/four?purge=true`);
+      for (const id of ['four', 'four-v2', 'four-v3']) {
+        expect((await call('GET', `${streams}/${id}`)).status).to.equal(404);
+        // Their listen paths are free.
+        await create(`${id}-again`, { server: { listenPath: { value: `/${id}/`, strip: true } } });
+      }
+    });
+
+    it('with purge needs a token for all of them', async () => {
+      await family('five');
+      const { token } = await issue(management, { scopes: ['apis:write'], apis: ['five', 'five-v2'] });
+      const headers = { authorization: `Bearer ${token}` };
+      const answer = await call('DELETE', `${streams}/five?purge=true`, undefined, headers);
+      expect(answer.status).to.equal(403);
+      expect((await call('GET', `${streams}/five-v2`)).status).to.equal(200);
+    });
+
+    it('with a purge that does not read is a 400', async () => {
+      expect((await call('DELETE', `${streams}/five?purge=all`)).status).to.equal(400);
+    });
+
+    it('and one that lists it at the same time: a base never lists what is gone', async () => {
+      for (let i = 0; i < 10; i++) {
+        await create(`race${i}`);
+        await create(`race${i}-v2`, { info: internal });
+        const versioning = block({ versions: [{ name: 'v2', id: `race${i}-v2` }] });
+        await Promise.all([
+          call('PUT', `${streams}/race${i}`, named(`race${i}`, { info: { versioning } })),
+          call('DELETE', `${streams}/race${i}-v2`),
+        ]);
+        const listed = at((await versioningOf(`race${i}`)) ?? {}, 'versions') ?? [];
+        const isThere = (await call('GET', `${streams}/race${i}-v2`)).status === 200;
+        expect(isThere || JSON.stringify(listed) === '[]', `race${i}`).to.equal(true);
+      }
+    });
+  });
+});
