@@ -16,6 +16,31 @@ const commands: readonly Row[] = [
     summary: 'run management, gateway and pump',
     load: async () => (await import('./cli/start.ts')).start,
   },
+  {
+    name: 'apply',
+    summary: 'bring objects to what files say, all or nothing',
+    load: async () => (await import('./cli/apply.ts')).apply,
+  },
+  {
+    name: 'diff',
+    summary: 'what applying files would change',
+    load: async () => (await import('./cli/diff.ts')).diff,
+  },
+  {
+    name: 'plan',
+    summary: 'write what applying files would do into a file',
+    load: async () => (await import('./cli/plan.ts')).plan,
+  },
+  {
+    name: 'export',
+    summary: 'the objects of a server as files',
+    load: async () => (await import('./cli/export.ts')).exportObjects,
+  },
+  {
+    name: 'validate',
+    summary: 'judge files without a server',
+    load: async () => (await import('./cli/validate.ts')).validate,
+  },
   { name: 'api', summary: 'APIs and their revisions', load: async () => (await import('./cli/api.ts')).api },
   {
     name: 'audit',

@@ -12,9 +12,11 @@ export class UsageError extends Error {
 
 /** The first line names the server that was asked. */
 export class ServerError extends Error {
+  readonly server: string;
   constructor(server: string, cause: unknown) {
     super(`${server}: ${serverText(cause)}`, { cause });
     this.name = 'ServerError';
+    this.server = server;
   }
 }
 

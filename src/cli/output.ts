@@ -66,7 +66,7 @@ export function printableTime(terminal: Terminal, flags: OutputFlags, time: unkn
   return `${local} ${offset < 0 ? '-' : '+'}${two(Math.abs(offset) / 60)}:${two(Math.abs(offset) % 60)}`;
 }
 
-const isColoured = ({ env, isInteractive }: Terminal, flags: OutputFlags): boolean =>
+export const isColoured = ({ env, isInteractive }: Terminal, flags: OutputFlags): boolean =>
   isInteractive && flags.color !== false && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 
 /** Names and comments come from others: what would steer a terminal or break a row becomes a blank. */

@@ -7,6 +7,8 @@ export type Terminal = {
   /** Results go to people: tables, colour, local time. */
   readonly isInteractive: boolean;
   now(): Date;
+  /** Asks a person and waits for a line; absent where nobody is there to answer. */
+  readonly ask?: (question: string) => Promise<string>;
   /** A line of a result. */
   print(line: string): void;
   /** A message. */
@@ -27,9 +29,21 @@ export function processTerminal(): Terminal {
     workingDirectory: process.cwd(),
     isInteractive: process.stdout.isTTY === true,
     now: () => new Date(),
+    ...(process.stdin.isTTY === true && process.stderr.isTTY === true ? { ask } : {}),
     print: (line) => printRaw(`${line}\n`),
     printError: (line) => printErrorRaw(`${line}\n`),
     printRaw,
     printErrorRaw,
   };
+}
+
+/** On the standard error: the standard output is for results. */
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
 }

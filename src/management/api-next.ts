@@ -60,7 +60,7 @@ export const nextDocument = (
 const modes = { CreateApi: 'create', ReplaceApi: 'replace', PatchApi: 'patch' } as const;
 
 export async function nextFromBody(
-  { secrets, check, validate }: Deps,
+  { secrets, check, validate }: Omit<Deps, 'store'>,
   change: Exclude<DocumentChange, { type: 'RollbackApi' }>,
   current: Existing | undefined,
   { orgId, isStrict }: Options,

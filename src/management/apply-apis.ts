@@ -71,6 +71,11 @@ function refusalOf(
   if (current && current.kind !== apiKind) {
     return { pointer: '/apiKind', code: 'kind_mismatch', message: `the API is of the kind ${current.kind}` };
   }
+  return otherId({ id, document });
+}
+
+/** The document may name its id too; then it is the same one. */
+export function otherId({ id, document }: Pick<SetObject, 'id' | 'document'>): Problem | undefined {
   const named = at(document, gatewayExtension, 'info', 'id');
   if (named === undefined || named === '' || named === id) return undefined;
   const pointer = `/document/${gatewayExtension}/info/id`;

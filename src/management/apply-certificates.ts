@@ -54,7 +54,7 @@ const withoutKey: Warning = {
 };
 
 /** An end that has passed is a remark: what ran on yesterday's certificate must be able to come back. */
-async function readPublicPart(document: JsonObject, now: Date) {
+export async function readPublicPart(document: JsonObject, now: Date) {
   const pem = textAt(document, 'pem') ?? '';
   const text = [pem, ...texts(document['chain'])].join('\n');
   const upload = await readUpload(Buffer.from(text), { now: 0 });

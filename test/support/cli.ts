@@ -10,6 +10,8 @@ export type CliOptions = {
   readonly env?: Readonly<Record<string, string>>;
   readonly workingDirectory?: string;
   readonly isInteractive?: boolean;
+  /** What a person answers; without it nobody can be asked. */
+  readonly answers?: readonly string[];
 };
 
 const cliNow = new Date('2026-03-04T05:06:07.000Z');
@@ -25,7 +27,13 @@ export function testTerminal(options: CliOptions = {}): TestTerminal {
   const printErrorRaw = (text: string): void => {
     err += text;
   };
+  const answers = [...(options.answers ?? [])];
+  const ask = async (question: string): Promise<string> => {
+    printErrorRaw(`${question}\n`);
+    return answers.shift() ?? '';
+  };
   const terminal: Terminal = {
+    ...(options.answers ? { ask } : {}),
     env: options.env ?? {},
     workingDirectory: options.workingDirectory ?? '/nowhere',
     isInteractive: options.isInteractive ?? false,
