@@ -38,6 +38,8 @@ export type RefusalCode =
   | 'key_exists'
   | 'key_invalid'
   | 'key_unknown'
+  | 'organisation_exists'
+  | 'organisation_unknown'
   | 'policy_exists'
   | 'policy_in_use'
   | 'policy_invalid'
@@ -139,6 +141,11 @@ export const tokenNeeded = (): Refusal =>
 
 export const tokenConfigured = (): Refusal =>
   new Refusal('token_configured', 'The bootstrap token comes from the configuration; change it there, or revoke it.');
+
+export const organisationUnknown = (): Refusal => new Refusal('organisation_unknown', 'Organisation not found.');
+
+export const organisationExists = (): Refusal =>
+  new Refusal('organisation_exists', 'An organisation with this id exists.');
 
 /** `pointer`: the member of the body that gives too much. */
 export const accessExceeds = (pointer: string, reason: string): Refusal =>

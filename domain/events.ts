@@ -41,6 +41,7 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   CertificateDeleted: true,
   CertificateKeyShredded: true,
   OrganisationCreated: true,
+  OrganisationUpdated: true,
   ConfigRestored: true,
   NameReserved: true,
   NameReleased: true,

@@ -57,7 +57,16 @@ export const toKeyHash = (text: string): KeyHash => {
 /** The token that comes with the configuration. */
 export const bootstrapTokenId = 'bootstrap' as TokenId;
 
+/** Of ids that are known to be some. */
 export const toOrgId = (text: string): OrgId => text as OrgId;
+
+const orgIdPattern = /^[0-9a-f]{24}$/;
+
+/** Refuses as `toApiId` does. */
+export const readOrgId = (text: string): OrgId => {
+  if (!orgIdPattern.test(text)) throw invalidId();
+  return text as OrgId;
+};
 
 export const toCertId = (orgId: OrgId, fingerprint: string): CertId => `${orgId}${fingerprint}` as CertId;
 

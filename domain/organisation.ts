@@ -1,5 +1,6 @@
 /** Organisations: what owns APIs and certificates, and whose configuration is restored. Events, commands, state, decide, evolve. */
 import type { Decider } from './decider.ts';
+import { organisationExists, organisationUnknown } from './errors.ts';
 import { never } from './event.ts';
 import type { Position } from './event-store.ts';
 import type { OrgId } from './ids.ts';
@@ -15,8 +16,27 @@ export type RestoredObject = {
 /** What a restore left out: the part of an object that is gone for good, or an object that was made later and kept. */
 export type SkippedObject = { readonly kind: string; readonly id: string; readonly reason: 'hole' | 'kept' };
 
+/** What holds for all that an organisation owns. */
+export type OrganisationTerms = {
+  readonly name: string;
+  /** Its tokens are refused; those that may look after organisations are not. */
+  readonly disabled: boolean;
+  /** A write of what is there names the revision that it changes. */
+  readonly requireIfMatch: boolean;
+  /** Unknown keys of definitions are errors. */
+  readonly strictKeys: boolean;
+};
+
+type Stated = { readonly orgId: OrgId } & OrganisationTerms;
+
 export type OrganisationEvent =
-  | { readonly type: 'OrganisationCreated'; readonly orgId: OrgId; readonly name: string }
+  /** Those that were made before there were terms have a name only. */
+  | ({
+      readonly type: 'OrganisationCreated';
+      readonly orgId: OrgId;
+      readonly name: string;
+    } & Partial<OrganisationTerms>)
+  | ({ readonly type: 'OrganisationUpdated' } & Stated)
   | {
       readonly type: 'ConfigRestored';
       readonly orgId: OrgId;
@@ -27,17 +47,26 @@ export type OrganisationEvent =
     };
 
 export type OrganisationCommand =
+  /** The first one: whoever comes second finds it made. */
   | { readonly type: 'CreateOrganisation'; readonly orgId: OrgId; readonly name: string }
+  | ({ readonly type: 'AddOrganisation' } & Stated)
+  | ({ readonly type: 'UpdateOrganisation' } & Stated)
   | ({ readonly type: 'CloseRestore' } & Omit<Extract<OrganisationEvent, { type: 'ConfigRestored' }>, 'type'>);
 
-export type OrganisationState = { readonly name?: string };
+export type OrganisationState = { readonly terms?: OrganisationTerms };
 
 function decide(command: OrganisationCommand, state: OrganisationState): readonly OrganisationEvent[] {
   switch (command.type) {
     case 'CreateOrganisation':
-      return state.name === undefined
+      return state.terms === undefined
         ? [{ type: 'OrganisationCreated', orgId: command.orgId, name: command.name }]
         : [];
+    case 'AddOrganisation':
+      if (state.terms) throw organisationExists();
+      return [{ ...command, type: 'OrganisationCreated' }];
+    case 'UpdateOrganisation':
+      if (!state.terms) throw organisationUnknown();
+      return isSame(state.terms, command) ? [] : [{ ...command, type: 'OrganisationUpdated' }];
     // A restore that changes nothing has not happened.
     case 'CloseRestore':
       return command.changed.length === 0 ? [] : [{ ...command, type: 'ConfigRestored' }];
@@ -46,10 +75,32 @@ function decide(command: OrganisationCommand, state: OrganisationState): readonl
   }
 }
 
+const isSame = (a: OrganisationTerms, b: OrganisationTerms): boolean =>
+  a.name === b.name &&
+  a.disabled === b.disabled &&
+  a.requireIfMatch === b.requireIfMatch &&
+  a.strictKeys === b.strictKeys;
+
+export const defaultTerms: Omit<OrganisationTerms, 'name'> = {
+  disabled: false,
+  requireIfMatch: false,
+  strictKeys: false,
+};
+
+const termsOf = ({
+  name,
+  disabled = defaultTerms.disabled,
+  requireIfMatch = defaultTerms.requireIfMatch,
+  strictKeys = defaultTerms.strictKeys,
+}: Pick<OrganisationTerms, 'name'> & Partial<OrganisationTerms>): OrganisationTerms => ({
+  ...{ name, disabled, requireIfMatch, strictKeys },
+});
+
 function evolve(state: OrganisationState, event: OrganisationEvent): OrganisationState {
   switch (event.type) {
     case 'OrganisationCreated':
-      return { name: event.name };
+    case 'OrganisationUpdated':
+      return { terms: termsOf(event) };
     case 'ConfigRestored':
       return state;
     default:

@@ -65,6 +65,7 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'CertificateDeleted':
     case 'CertificateKeyShredded':
     case 'OrganisationCreated':
+    case 'OrganisationUpdated':
     case 'ConfigRestored':
     case 'NameReserved':
     case 'NameReleased':

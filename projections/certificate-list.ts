@@ -86,6 +86,7 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
     case 'ApiInternalChanged':
     case 'ApiDefinitionDeleted':
     case 'OrganisationCreated':
+    case 'OrganisationUpdated':
     case 'ConfigRestored':
     case 'NameReserved':
     case 'NameReleased':

@@ -149,6 +149,8 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
       return [event.reason === 'asked' ? 'private key shredded' : 'private key shredded with its certificate'];
     case 'OrganisationCreated':
       return [`organisation "${event.name}" created`];
+    case 'OrganisationUpdated':
+      return [`organisation "${event.name}": ${organisationTerms(event)}`];
     case 'ConfigRestored':
       return restored(event);
     case 'NameReserved':
@@ -169,6 +171,19 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
     default:
       return never(event);
   }
+}
+
+function organisationTerms({
+  disabled,
+  requireIfMatch,
+  strictKeys,
+}: Extract<DomainEvent, { type: 'OrganisationUpdated' }>): string {
+  const held = [
+    ...(disabled ? ['its tokens are refused'] : []),
+    ...(requireIfMatch ? ['writes need If-Match'] : []),
+    ...(strictKeys ? ['unknown keys are errors'] : []),
+  ];
+  return held.join(', ') || 'no rules of its own';
 }
 
 type AccessEvent = KeyEvent | PolicyEvent | TokenEvent;

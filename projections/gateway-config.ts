@@ -134,6 +134,7 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'CertificateDeleted':
     case 'CertificateKeyShredded':
     case 'OrganisationCreated':
+    case 'OrganisationUpdated':
     case 'ConfigRestored':
     case 'NameReserved':
     case 'NameReleased':

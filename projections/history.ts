@@ -146,6 +146,7 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'CertificateKeyShredded':
       return before;
     case 'OrganisationCreated':
+    case 'OrganisationUpdated':
       return { name: event.name };
     case 'ConfigRestored':
       return before;

@@ -9,6 +9,7 @@ import { gatewayConfig } from '../../projections/gateway-config.ts';
 import { historyProjection } from '../../projections/history.ts';
 import { keysProjection } from '../../projections/keys.ts';
 import { nodesProjection } from '../../projections/nodes.ts';
+import { organisationsProjection } from '../../projections/organisations.ts';
 import { policiesProjection } from '../../projections/policies.ts';
 import { startProjector } from '../../projections/projector.ts';
 import { tokensProjection } from '../../projections/tokens.ts';
@@ -62,7 +63,7 @@ export async function startManagementRole(
   await ensureBootstrapToken(store, orgId, adminToken.token, now);
   const projections = [
     ...[apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection, tokensProjection],
-    ...[keysProjection, policiesProjection],
+    ...[keysProjection, policiesProjection, organisationsProjection],
     ...(store.can.commandRecord ? [] : [commandsProjection]),
   ];
   const projector = startProjector({ store, models, projections, log });

@@ -5,11 +5,14 @@ import Koa, { type Context } from 'koa';
 import { v7 } from 'uuid';
 import { nearestName } from '../../domain/errors.ts';
 import { toOrgId } from '../../domain/ids.ts';
+import { defaultTerms } from '../../domain/organisation.ts';
 import type { Log } from '../../gateway/ports.ts';
 import type { Authenticate } from './authenticate.ts';
 import { checkContentType, readBytes } from './bodies.ts';
 import type { Call } from './call.ts';
 import { queryInvalid, Rejection, toRejection } from './errors.ts';
+import { type Entered, scopeMissing } from './organisations.ts';
+import { changesWhatIsThere } from './parameters.ts';
 import { plainAddress } from './personal-data.ts';
 import { createRateLimit, limitHeaders, type RateLimit, tooMany } from './rate-limit.ts';
 import { type ErrorForm, errorReply, type Reply } from './responses.ts';
@@ -93,7 +96,7 @@ function errorForm(context: Context): ErrorForm {
 /** The order of management design 1.2 up to the syntax; what follows belongs to handlers and commands. */
 async function serve(options: Edge, route: Route, context: Context): Promise<Reply> {
   const { services, maxDefinitionBytes } = options;
-  const caller = route.scope === undefined ? nobody : await authorise(options, route, route.scope, context);
+  const { caller, terms } = route.scope === undefined ? nobody : await authorise(options, route, route.scope, context);
   let body: Uint8Array = new Uint8Array();
   if (route.body) {
     const { types, maxBytes } = route.body;
@@ -109,6 +112,7 @@ async function serve(options: Edge, route: Route, context: Context): Promise<Rep
     accepts: (types) => context.accepts(...types) || undefined,
     body,
     caller,
+    rules: { needsIfMatch: terms.requireIfMatch && changesWhatIsThere(route), strictKeys: terms.strictKeys },
     requestId: context.state['requestId'] as string,
     traceparent: readTraceparent(context.get('traceparent')),
     address: plainAddress(context.req.socket.remoteAddress),
@@ -125,21 +129,28 @@ function goneSignal({ res }: Context): AbortSignal {
 }
 
 /** Routes without scope need no token and see nothing of an organisation. */
-const nobody: Call['caller'] = { actor: { type: 'system', id: 'anonymous' }, orgId: toOrgId(''), scopes: new Set() };
+const nobody: Entered = {
+  caller: { actor: { type: 'system', id: 'anonymous' }, orgId: toOrgId(''), scopes: new Set() },
+  terms: defaultTerms,
+};
 
 async function authorise(
-  { authenticate, heavy }: Edge,
+  { authenticate, heavy, services }: Edge,
   route: Route,
   scope: RouteScope,
   context: Context,
-): Promise<Call['caller']> {
+): Promise<Entered> {
   const { caller, limit } = await authenticate(context.get('authorization') || undefined, context.ip);
   const { id } = caller.actor;
   const waitMs = route.isHeavy ? heavy.take(id) : 0;
   if (waitMs > 0) throw tooMany(waitMs, heavy.fields(id));
   context.set(limitHeaders(route.isHeavy ? [limit, heavy.fields(id)] : [limit]));
-  if (hasScope(caller.scopes, scope) && reaches(caller, route, scope, paramsOf(context))) return caller;
-  throw new Rejection('scope_missing', `access denied: You do not have permission to access  ${context.path}`);
+  const isLetIn = hasScope(caller.scopes, scope) && reaches(caller, route, scope, paramsOf(context));
+  if (!isLetIn) throw scopeMissing(context.path);
+  const { organisations } = services;
+  const isKeeper = caller.orgId === organisations.home || hasScope(caller.scopes, 'orgs:admin');
+  if (route.isInstallation && !isKeeper) throw scopeMissing(context.path);
+  return organisations.enter(caller, context.get('x-svc-org') || undefined, context.path);
 }
 
 const paramsOf = (context: Context): Call['params'] => (context as unknown as Pick<Call, 'params'>).params;

@@ -21,17 +21,19 @@ type Reads = { readonly models: DocumentReader; readonly personal: Pick<Personal
 /** With the caller's address in the place of the sealed text, and without it once its key is gone. */
 export async function readableEntry(
   { models, personal }: Reads,
+  orgId: OrgId,
   { ip: sealed, ...entry }: AuditEntry,
 ): Promise<JsonObject> {
   const { aggregate, type, actor } = entry;
   const stream = `${aggregate.kind}-${aggregate.id}`;
   const ip = sealed === undefined ? undefined : await personal.open(sealed, { stream, type });
-  return { ...entry, actor: namedActor(models, actor), ...(ip === undefined ? {} : { ip }) };
+  return { ...entry, actor: namedActor(models, orgId, actor), ...(ip === undefined ? {} : { ip }) };
 }
 
-/** Names change and are not in the log; the one of now helps people, the id is what counts. */
-export function namedActor(models: DocumentReader, { type, id }: AuditEntry['actor']): JsonObject {
-  const name = type === 'token' ? findToken(models, id as TokenId)?.terms.name : undefined;
+/** Names change and are not in the log; the one of now helps people, the id is what counts. Those of others stay theirs. */
+export function namedActor(models: DocumentReader, orgId: OrgId, { type, id }: AuditEntry['actor']): JsonObject {
+  const found = type === 'token' ? findToken(models, id as TokenId) : undefined;
+  const name = found?.orgId === orgId ? found.terms.name : undefined;
   return { type, id, ...(name === undefined ? {} : { name }) };
 }
 
@@ -53,7 +55,7 @@ export async function wholeEntry(
   const difference = documentDifference(kind === 'cert' ? 'cert' : 'api', before ?? {}, after ?? {});
   const { summary, ...diff } = difference;
   const data = maskedObject(membersOf(decodeEvent(stored).event as unknown as JsonObject));
-  return { ...(await readableEntry(services, entry)), ...diff, groups: summary as unknown as Json, data };
+  return { ...(await readableEntry(services, orgId, entry)), ...diff, groups: summary as unknown as Json, data };
 }
 
 /** Those that are told otherwise, or that nobody needs to see. */

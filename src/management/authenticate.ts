@@ -17,7 +17,7 @@ export type Caller = {
 export type Credential = Caller & { readonly sha256: Uint8Array };
 
 /** `limit`: how much of its requests the token has left. */
-export type Admitted = { readonly caller: Caller; readonly limit: LimitFields };
+type Admitted = { readonly caller: Caller; readonly limit: LimitFields };
 
 /** Throws 401, 429 when the address or the token asks too often, or 503 while tokens cannot be known. */
 export type Authenticate = (authorization: string | undefined, address: string) => Promise<Admitted>;

@@ -6,6 +6,14 @@ import { queryInvalid, Rejection } from './errors.ts';
 import type { CommandContext } from './handle-command.ts';
 import { userAgentHash } from './personal-data.ts';
 
+/** What the caller's organisation asks of this request. */
+type Rules = {
+  /** It changes what is there, and has to say which revision of it. */
+  readonly needsIfMatch: boolean;
+  /** Unknown keys of definitions are errors. */
+  readonly strictKeys: boolean;
+};
+
 export type Call = {
   readonly method: string;
   /** Without query. */
@@ -18,6 +26,7 @@ export type Call = {
   readonly accepts: (types: readonly string[]) => string | undefined;
   readonly body: Uint8Array;
   readonly caller: Caller;
+  readonly rules: Rules;
   readonly requestId: string;
   readonly traceparent?: string | undefined;
   /** Of the other end of the connection. */
@@ -30,7 +39,7 @@ const maxCommentBytes = 4 * 1024;
 
 /** Throws when the idempotency key or the comment does not read. */
 export function commandContext(call: Call, comment = commentOf(call)): CommandContext {
-  const { method, path, query, body, caller, requestId, traceparent, address } = call;
+  const { method, path, query, body, caller, requestId, traceparent, address, rules } = call;
   const userAgent = call.header('user-agent');
   const idempotencyKey = idempotencyKeyOf(call);
   const { orgId, actor } = caller;
@@ -45,6 +54,7 @@ export function commandContext(call: Call, comment = commentOf(call)): CommandCo
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     requestHash: sha256Hex(`${method}\n${path}\n${query}\n${sha256Hex(body)}`),
     isDryRun: booleanParameter(call, 'dryRun'),
+    ...(rules.needsIfMatch && call.header('if-match') === undefined ? { lacksIfMatch: true } : {}),
   };
 }
 

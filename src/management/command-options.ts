@@ -9,7 +9,7 @@ export const apiWriteOptions = (call: Call): ApiWriteOptions & VersionOptions =>
   orgId: call.caller.orgId,
   ifMatch: call.header('if-match'),
   ifNoneMatch: call.header('if-none-match'),
-  isStrict: booleanParameter(call, 'strict'),
+  isStrict: booleanParameter(call, 'strict') || call.rules.strictKeys,
   isDryRun: booleanParameter(call, 'dryRun'),
   wantsRepresentation: wantsRepresentation(call),
   apis: call.caller.apis,

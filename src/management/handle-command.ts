@@ -40,6 +40,8 @@ export type CommandContext = {
   readonly requestHash: string;
   /** Everything but the append. */
   readonly isDryRun: boolean;
+  /** The organisation wants to be told which revision is changed, and was not. A dry run is how one learns it. */
+  readonly lacksIfMatch?: true;
 };
 
 export type PlannedWrite = {
@@ -156,6 +158,9 @@ async function decideAndAppend(
 ): Promise<Done> {
   for (let decision = 1; decision <= maxDecisions; decision++) {
     const plan = await command.plan(commandId);
+    if (context.lacksIfMatch && !context.isDryRun) {
+      throw new Rejection('precondition_required', 'If-Match is required');
+    }
     const hasEvents = plan.writes.some(({ events }) => events.length > 0);
     const isKept = context.idempotencyKey !== undefined;
     if (context.isDryRun || !(hasEvents || isKept)) return plan;

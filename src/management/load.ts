@@ -12,12 +12,15 @@ import {
   certStream,
   type KeyHash,
   keyStream,
+  type OrgId,
+  orgStream,
   type PolicyId,
   policyStream,
   type TokenId,
   tokenStream,
 } from '../../domain/ids.ts';
 import { type KeyState, key } from '../../domain/key.ts';
+import { type OrganisationState, organisation } from '../../domain/organisation.ts';
 import { type PolicyState, policy } from '../../domain/policy.ts';
 import { type ReservationState, reservation } from '../../domain/reservation.ts';
 import { type TokenState, token } from '../../domain/token.ts';
@@ -99,6 +102,14 @@ export const loadKey = (store: EventStore, keyHash: KeyHash, to?: bigint): Promi
 
 export const loadPolicy = (store: EventStore, policyId: PolicyId, to?: bigint): Promise<Loaded<PolicyState>> =>
   load(store, policy, { stream: policyStream(policyId), isWhole: () => true, ...(to === undefined ? {} : { to }) });
+
+/** A restore closes in the stream of its organisation and says nothing of its terms. */
+export const loadOrganisation = (store: EventStore, orgId: OrgId, to?: bigint): Promise<Loaded<OrganisationState>> =>
+  load(store, organisation, {
+    stream: orgStream(orgId),
+    isWhole: ({ type }) => type !== 'ConfigRestored',
+    ...(to === undefined ? {} : { to }),
+  });
 
 export const loadReservation = (store: EventStore, stream: string): Promise<Loaded<ReservationState>> =>
   load(store, reservation, { stream, isWhole: () => true });

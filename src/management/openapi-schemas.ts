@@ -5,6 +5,7 @@ import { applySchemas } from './openapi-apply-schemas.ts';
 import { chainSchemas } from './openapi-chain-schemas.ts';
 import { configSchemas } from './openapi-config-schemas.ts';
 import { feedSchemas } from './openapi-feed-schemas.ts';
+import { organisationSchemas } from './openapi-organisation-schemas.ts';
 import { projectionSchemas } from './openapi-projection-schemas.ts';
 import { tokenSchemas } from './openapi-token-schemas.ts';
 
@@ -44,6 +45,7 @@ export const schemas: JsonObject = {
   ...chainSchemas,
   ...configSchemas,
   ...feedSchemas,
+  ...organisationSchemas,
   ...projectionSchemas,
   ...tokenSchemas,
   ApiDocument: {

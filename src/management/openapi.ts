@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { type ErrorCode, errorCatalogue, statusOf } from './errors.ts';
 import { schemas } from './openapi-schemas.ts';
+import { changesWhatIsThere, organisation } from './parameters.ts';
 import type { Parameter, Route, RouteBody } from './route.ts';
 
 export type DocumentOptions = { readonly maxDefinitionBytes: number };
@@ -47,7 +48,10 @@ function operationOf(route: Route, options: DocumentOptions): JsonObject {
           description: route.scope === 'self' ? 'Every token may.' : `Needs the scope \`${route.scope}\`.`,
           security: [{ token: [] }],
         }),
-    parameters: [...pathParameters, ...route.parameters.map(shownParameter)],
+    parameters: [
+      ...pathParameters,
+      ...[...route.parameters, ...(route.scope === undefined ? [] : [organisation])].map(shownParameter),
+    ],
     ...(route.body ? { requestBody: requestBodyOf(route, route.body, options) } : {}),
     responses: responsesOf(route),
   };
@@ -101,11 +105,14 @@ const isConditional = ({ method, parameters }: Route): boolean =>
   method === 'GET' && parameters.some(({ name }) => name === 'If-None-Match');
 
 /** What the table says, and what follows from what a row is. */
-function errorCodesOf({ scope, body, method, errors }: Route): readonly ErrorCode[] {
+function errorCodesOf(route: Route): readonly ErrorCode[] {
+  const { scope, body, method, errors } = route;
   const isWrite = method !== 'GET';
   return [
     ...new Set<ErrorCode>([
       ...(scope === undefined ? [] : (['unauthorised', 'scope_missing', 'rate_limited', 'query_invalid'] as const)),
+      ...(scope === undefined ? [] : (['id_invalid', 'organisation_disabled', 'organisation_unknown'] as const)),
+      ...(changesWhatIsThere(route) ? (['precondition_required'] as const) : []),
       ...(scope === undefined && method === 'GET' ? (['query_invalid'] as const) : []),
       ...(body ? (['content_type', 'body_too_large', 'body_unreadable'] as const) : []),
       ...(isWrite

@@ -1,6 +1,6 @@
 /** Parameters that several routes share, as the API's own document shows them. */
 import type { JsonObject } from '../../domain/event.ts';
-import type { Parameter } from './route.ts';
+import type { Parameter, Route } from './route.ts';
 
 const text: JsonObject = { type: 'string' };
 const flag: JsonObject = { type: 'string', enum: ['true', 'false', '1', '0'] };
@@ -35,6 +35,11 @@ export const limit = query('limit', 'Entries of one answer.', {
   default: 50,
 });
 export const after = query('after', 'Goes on after this entry: `next` of the answer before.');
+
+export const organisation = header('x-svc-org', 'Works in this organisation; needs the scope `orgs:admin`.', {
+  type: 'string',
+  pattern: '^[0-9a-f]{24}$',
+});
 
 export const ifMatch = header('If-Match', 'Answers 412 unless it is the current ETag.');
 export const ifNoneMatch = header('If-None-Match', 'Read: 304 when unchanged. Create with `*`: 412 when it exists.');
@@ -80,3 +85,11 @@ export const settingParameters = (kind: 'streams' | 'oas'): readonly Parameter[]
   query('authentication', 'Switches authentication by the security of the document.', booleanText),
   ...(kind === 'oas' ? [query('upstreamURL', 'Sets `upstream.url`.')] : []),
 ];
+
+/** A write of what is there: it takes If-Match, and an organisation may demand it. */
+export const changesWhatIsThere = ({
+  method,
+  path,
+  parameters,
+}: Pick<Route, 'method' | 'path' | 'parameters'>): boolean =>
+  method !== 'GET' && path.includes('{') && parameters.some(({ name }) => name === 'If-Match');

@@ -8,8 +8,11 @@ export type Roles = Readonly<Record<string, readonly Scope[]>>;
 
 const everyRead = scopeNames.filter((scope) => scope.endsWith(':read'));
 
+/** Whoever has it stands above organisations, so that no role gives it. */
+const withoutOrganisations = scopeNames.filter((scope) => scope !== 'orgs:admin');
+
 const builtIn: Roles = {
-  admin: scopeNames,
+  admin: withoutOrganisations,
   operator: [...everyRead, 'gateways:write', 'certs:write', 'config:restore'],
   developer: ['apis:write', 'policies:write', 'keys:write', 'certs:read', 'gateways:read', 'audit:read'],
   auditor: everyRead,
@@ -44,6 +47,6 @@ export const grantOfCaller = ({ scopes, apis }: Caller): Grant => ({
   ...(apis ? { apis: [...apis] } : {}),
 });
 
-/** May do everything everywhere. */
+/** May do everything in its organisation. */
 export const isAdministrator = ({ scopes, apis }: Grant): boolean =>
-  !apis && scopeNames.every((scope) => scopes.includes(scope));
+  !apis && withoutOrganisations.every((scope) => scopes.includes(scope));

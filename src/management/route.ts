@@ -13,6 +13,7 @@ import type { ErrorCode } from './errors.ts';
 import type { Commands } from './handle-command.ts';
 import type { KeyHealth } from './held-secrets.ts';
 import type { Nodes } from './nodes.ts';
+import type { Organisations } from './organisations.ts';
 import type { PersonalData } from './personal-data.ts';
 import type { ErrorForm, Reply } from './responses.ts';
 import type { RestoreCommand } from './restore-commands.ts';
@@ -43,6 +44,7 @@ export type Services = {
   readonly feed: SignedFeed;
   readonly nodes: Nodes;
   readonly tokens: Tokens;
+  readonly organisations: Organisations;
   readonly accessBodies: AccessBodies;
   /** What a stored definition comes to. */
   readonly checkApi: CheckApi;
@@ -95,6 +97,8 @@ export type Route = {
   readonly body?: RouteBody;
   /** About several APIs, of which it shows those that the caller's token is for. */
   readonly isNarrowed?: true;
+  /** About all organisations, or none: for tokens of the first one, and for those who look after all. */
+  readonly isInstallation?: true;
   /** Reads or writes much: counted a second time, by a limit of its own. */
   readonly isHeavy?: true;
   /** The size of a definition follows `management.body_limit`. */

@@ -14,6 +14,7 @@ import { feedRoutes } from './routes/feed.ts';
 import { gatewayRoutes } from './routes/gateways.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { metaRoutes } from './routes/meta.ts';
+import { organisationRoutes } from './routes/organisations.ts';
 import { policyRoutes } from './routes/policies.ts';
 import { projectionRoutes } from './routes/projections.ts';
 import { revisionRoutes } from './routes/revisions.ts';
@@ -36,6 +37,7 @@ export const routes: readonly Route[] = [
   ...keyRoutes,
   ...policyRoutes,
   ...tokenRoutes,
+  ...organisationRoutes,
   ...gatewayRoutes,
   ...rolloutRoutes,
   ...feedRoutes,

@@ -22,6 +22,7 @@ export const scopeNames = [
   'gateways:report',
   'gateways:write',
   'metrics:read',
+  'orgs:admin',
   'projections:read',
   'projections:write',
   'system:read',

@@ -21,6 +21,7 @@ import { createCommands } from './handle-command.ts';
 import type { HeldSecrets, KeyHealth, Seal } from './held-secrets.ts';
 import type { Nodes } from './nodes.ts';
 import { createDocument } from './openapi.ts';
+import { createOrganisations, type Organisations } from './organisations.ts';
 import { createPersonalData, type NamedKeys } from './personal-data.ts';
 import { createRestoreCommand } from './restore-commands.ts';
 import { rolesWith } from './roles.ts';
@@ -85,7 +86,7 @@ export type Management = {
 /** A write waits this long until reads show it; longer is no error of the write. */
 const settleMs = 500;
 
-const written = ['apis', 'certs', 'history', 'keys', 'policies', 'tokens'];
+const written = ['apis', 'certs', 'history', 'keys', 'organisations', 'policies', 'tokens'];
 
 export function createManagement(options: ManagementOptions): Management {
   const { settings, credentials = [], log } = options;
@@ -100,7 +101,8 @@ export function createManagement(options: ManagementOptions): Management {
     monotonic,
   });
   const stopping = new AbortController();
-  const services = createServices(options, tokens, stopping.signal);
+  const organisations = createOrganisations({ ...options, home: options.orgId });
+  const services = createServices(options, { tokens, organisations, stopping: stopping.signal });
   const served = (settings.metricsArePublic ?? isLoopback(settings.listen)) ? routes.map(withOpenMetrics) : routes;
   const { bodyLimit: maxDefinitionBytes, heavyRate = 5 } = settings;
   const app = createApp({ routes: served, services, authenticate, maxDefinitionBytes, heavyRate, monotonic, log });
@@ -128,8 +130,7 @@ function withOpenMetrics(route: Route): Route {
 /** What handlers work with, made of what the composition root gives. */
 function createServices(
   options: Omit<ManagementOptions, 'bootstrapToken' | 'orgId' | 'credentials' | 'log'>,
-  tokens: Tokens,
-  stopping: AbortSignal,
+  made: { readonly tokens: Tokens; readonly organisations: Organisations; readonly stopping: AbortSignal },
 ): Services {
   const {
     store,
@@ -171,11 +172,10 @@ function createServices(
     metrics,
     feed: createSignedFeed(feed, signer, now),
     nodes,
-    tokens,
+    ...made,
     accessBodies,
     checkApi: checks.check,
     judgeReport: createJudgeReport(),
-    stopping,
     pageSize: settings.pageSize,
     now,
     newId: () => v7(),

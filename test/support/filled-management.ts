@@ -69,6 +69,7 @@ export async function startFilled(): Promise<Filled> {
     keyId: async () => String((await send('POST', '/api/keys', { alias: fresh() }))['key_id']),
     policyId: async () => String((await send('POST', '/api/policies', { name: fresh() }))['ID']),
     tokenId: issue,
+    orgId: async () => String((await send('POST', '/api/organisations', { name: fresh() }))['id']),
     revision: () => '0',
     position: () => '2',
     name: () => 'apis',

@@ -161,7 +161,7 @@ export function streamOf(event: DomainEvent): string {
   if ('tokenId' in event) return tokenStream(event.tokenId);
   if ('nodeId' in event) return nodeStream(event.nodeId);
   if (event.type === 'AuditAnchored') return anchorStream;
-  return event.type === 'OrganisationCreated' || event.type === 'ConfigRestored'
+  return event.type === 'OrganisationCreated' || event.type === 'OrganisationUpdated' || event.type === 'ConfigRestored'
     ? orgStream(event.orgId)
     : routeStream(sha256(event.value));
 }

@@ -10,6 +10,7 @@ import { gatewayConfig } from '../../projections/gateway-config.ts';
 import { historyProjection } from '../../projections/history.ts';
 import { keysProjection } from '../../projections/keys.ts';
 import { nodesProjection } from '../../projections/nodes.ts';
+import { organisationsProjection } from '../../projections/organisations.ts';
 import { policiesProjection } from '../../projections/policies.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { startProjector } from '../../projections/projector.ts';
@@ -92,6 +93,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
       tokensProjection,
       keysProjection,
       policiesProjection,
+      organisationsProjection,
       ...projections,
     ],
     log,

@@ -17,6 +17,18 @@ async function show(call: Call, services: Services): Promise<Reply> {
   return { status: 200, body };
 }
 
+const example = {
+  ...{ position: '12', at: '2026-03-01T00:00:00.000Z', type: 'PolicyUpdated', revision: 1, authMethod: 'token' },
+  aggregate: { kind: 'policy', id: 'gold', name: 'Gold' },
+  actor: { type: 'token', id: '9f86d081884c7d659a2f', name: 'ci' },
+  ...{ comment: 'ticket 42', requestId: '0196a000-0000-7000-8000-000000000000', userAgentHash: '', hash: '' },
+  commandId: '0196a000-0000-7000-8000-000000000001',
+  summary: ['policy "Gold" changed'],
+  diff: [{ op: 'replace', path: '/rate', value: 200 }],
+  groups: { limits: ['rate changed to 200'] },
+  data: { orgId: '68ff52c1a3a94f0d92c1b7aa', policyId: 'gold' },
+};
+
 export const auditEntryRoutes: readonly Route[] = [
   {
     method: 'GET',
@@ -31,6 +43,7 @@ export const auditEntryRoutes: readonly Route[] = [
       description:
         'The event; `data` are its own members but the document, `groups` the difference in words by feature',
       schema: { $ref: '#/components/schemas/AuditEvent' },
+      example,
     },
     errors: ['event_unknown', 'revision_not_reached'],
     handle: show,

@@ -50,6 +50,7 @@ export const auditTrailRoutes: readonly Route[] = [
     summary: 'Every event in order with its hashes, and a signed end; `svc audit verify` checks it offline',
     tag: 'history',
     scope: 'audit:read',
+    isInstallation: true,
     form: 'problem',
     parameters: [
       parameter.queryParameter('after', 'Only what came after this time (RFC 3339) or position.'),
@@ -71,6 +72,7 @@ export const auditTrailRoutes: readonly Route[] = [
     summary: 'Signed anchors of the log, newest first, with the public keys',
     tag: 'history',
     scope: 'audit:read',
+    isInstallation: true,
     form: 'problem',
     parameters: [parameter.limit],
     answer: {

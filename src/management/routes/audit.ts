@@ -29,7 +29,7 @@ async function list(call: Call, services: Services): Promise<Reply> {
   const query = { ...filters, ...range, ...(after === undefined ? {} : { after }), limit };
   // Nothing stands before the first event.
   const { events, next } = end === '' ? nothing : listAudit(models, call.caller.orgId, query);
-  const shown = await Promise.all(events.map((entry) => readableEntry(services, entry)));
+  const shown = await Promise.all(events.map((entry) => readableEntry(services, call.caller.orgId, entry)));
   const page = { events: shown as Json, next };
   if (format !== 'csv') return pageReply(call, page);
   const { body: _, ...reply } = pageReply(call, page);

@@ -140,6 +140,7 @@ export const feedRoutes: readonly Route[] = [
     summary: 'The whole configuration of gateways, signed',
     tag: 'feed',
     scope: 'feed:read',
+    isInstallation: true,
     form: 'problem',
     parameters: [tags],
     answer: {
@@ -158,6 +159,7 @@ export const feedRoutes: readonly Route[] = [
     summary: 'What changed since a place: a long poll, or a stream of events (`Accept: text/event-stream`)',
     tag: 'feed',
     scope: 'feed:read',
+    isInstallation: true,
     form: 'problem',
     parameters: [
       queryParameter('after', 'The place: `position` of the snapshot, then `next`. `Last-Event-ID` wins.'),

@@ -14,16 +14,18 @@ import { feedSchemas } from '../openapi-feed-schemas.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 
-async function list({ caller }: Call, services: Services): Promise<Reply> {
-  const { store, models, nodes } = services;
+async function list(_: Call, services: Services): Promise<Reply> {
+  const { store, models, nodes, organisations } = services;
   const [seen, head] = await Promise.all([nodes.lastSeen(), store.head()]);
-  const gateways = listNodes(models, caller.orgId).map((node) => shown(services, node, seen.get(node.nodeId), head));
+  const gateways = listNodes(models, organisations.home).map((node) =>
+    shown(services, node, seen.get(node.nodeId), head),
+  );
   return { status: 200, body: { position: shortPosition(head), gateways: await Promise.all(gateways) } };
 }
 
-async function show({ caller, params }: Call, services: Services): Promise<Reply> {
-  const { store, models, nodes } = services;
-  const found = listNodes(models, caller.orgId).find(({ nodeId }) => nodeId === params['nodeId']);
+async function show({ params }: Call, services: Services): Promise<Reply> {
+  const { store, models, nodes, organisations } = services;
+  const found = listNodes(models, organisations.home).find(({ nodeId }) => nodeId === params['nodeId']);
   if (!found) throw unknown(params['nodeId'] ?? '');
   const [seen, head] = await Promise.all([nodes.lastSeen(), store.head()]);
   return { status: 200, body: await shown(services, found, seen.get(found.nodeId), head) };
@@ -124,6 +126,7 @@ export const gatewayRoutes: readonly Route[] = [
     summary:
       'What every gateway runs, how far it is, and what it had to keep back; as they are now, their past is not kept',
     scope: 'gateways:read',
+    isInstallation: true,
     answer: {
       description: 'Gateways that registered; `position` is the head of the log',
       schema: { $ref: '#/components/schemas/GatewayList' },
@@ -139,6 +142,7 @@ export const gatewayRoutes: readonly Route[] = [
     operationId: 'getGateway',
     summary: 'One gateway',
     scope: 'gateways:read',
+    isInstallation: true,
     answer: { description: 'The gateway', schema: { $ref: '#/components/schemas/Gateway' }, example },
     errors: ['gateway_unknown'],
     handle: show,
@@ -150,6 +154,7 @@ export const gatewayRoutes: readonly Route[] = [
     operationId: 'forgetGateway',
     summary: 'Forgets a gateway that is gone; one that runs registers again',
     scope: 'gateways:write',
+    isInstallation: true,
     answer: { description: 'Forgotten', schema: status, example: { status: 'ok' } },
     errors: ['gateway_unknown', 'id_invalid'],
     handle: forget,
@@ -161,6 +166,7 @@ export const gatewayRoutes: readonly Route[] = [
     operationId: 'reportGateway',
     summary: 'What a gateway says of itself, when something changed and as a sign of life',
     scope: 'gateways:report',
+    isInstallation: true,
     body: {
       description: 'The whole state of the node',
       types: ['application/json'],

@@ -87,6 +87,7 @@ export const metaRoutes: readonly Route[] = [
     summary: 'Metrics for Prometheus; without token where the server listens on this machine only',
     ...openRoute,
     scope: 'metrics:read',
+    isInstallation: true,
     answer: {
       description: 'Prometheus text; `docs/reference/metrics.md` names the series',
       type: 'text/plain',

@@ -60,7 +60,7 @@ const rebuildExample: JsonObject = {
   reason: null,
 };
 
-const operation = { tag: 'projections', scope: 'projections:write', form: 'problem' } as const;
+const operation = { tag: 'projections', scope: 'projections:write', form: 'problem', isInstallation: true } as const;
 
 export const projectionRoutes: readonly Route[] = [
   {
@@ -70,6 +70,7 @@ export const projectionRoutes: readonly Route[] = [
     summary: 'Where each read model of this node is, what it could not take, and how its rebuild comes along',
     ...operation,
     scope: 'projections:read',
+    isInstallation: true,
     parameters: [],
     answer: {
       description: 'All projections',

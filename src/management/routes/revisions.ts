@@ -38,7 +38,10 @@ async function list(call: Call, services: Services): Promise<Reply> {
   });
   // A deleted API keeps its history; an id that never was has none.
   if (page.revisions.length === 0 && after === undefined) throw apiUnknown();
-  const revisions = page.revisions.map((entry) => ({ ...entry, actor: namedActor(services.models, entry.actor) }));
+  const revisions = page.revisions.map((entry) => ({
+    ...entry,
+    actor: namedActor(services.models, orgId, entry.actor),
+  }));
   return pageReply(call, { ...page, revisions } as { readonly next: string | null });
 }
 

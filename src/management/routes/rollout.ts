@@ -29,7 +29,7 @@ async function show(call: Call, services: Services): Promise<Reply> {
     const api = getApi(services.models, call.caller.orgId, apiId);
     if (!api) throw apiUnknown();
     const seen = await services.nodes.lastSeen();
-    const nodes = listNodes(services.models, call.caller.orgId).map((node) =>
+    const nodes = listNodes(services.models, services.organisations.home).map((node) =>
       standingOf(api, node, seen.get(node.nodeId), services.now()),
     );
     const isOver = performance.now() >= end || call.gone.aborted || services.stopping.aborted;

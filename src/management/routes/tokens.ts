@@ -42,7 +42,9 @@ async function readOne(call: Call, services: Services, tokenId: TokenId): Promis
   const { models, projector, tokens, store, now } = services;
   await awaitRevision(call.query, ['tokens'], projector);
   const found = findToken(models, tokenId);
-  if (found?.orgId !== call.caller.orgId) throw tokenUnknown();
+  // What a token sees of itself does not depend on where it works.
+  const isOwn = tokenId === call.caller.actor.id;
+  if (!found || !(isOwn || found.orgId === call.caller.orgId)) throw tokenUnknown();
   const headers = {
     ETag: etagOf(found.revision, store.identity.era),
     'x-svc-revision': shortPosition(found.position),

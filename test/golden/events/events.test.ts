@@ -12,6 +12,7 @@ import { gatewayConfig } from '../../../projections/gateway-config.ts';
 import { historyProjection } from '../../../projections/history.ts';
 import { keysProjection } from '../../../projections/keys.ts';
 import { nodesProjection } from '../../../projections/nodes.ts';
+import { organisationsProjection } from '../../../projections/organisations.ts';
 import { policiesProjection } from '../../../projections/policies.ts';
 import { tokensProjection } from '../../../projections/tokens.ts';
 import { folded, streamOf } from '../../support/given.ts';
@@ -37,6 +38,7 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   CertificateDeleted: true,
   CertificateKeyShredded: true,
   OrganisationCreated: true,
+  OrganisationUpdated: true,
   ConfigRestored: true,
   NameReserved: true,
   NameReleased: true,
@@ -111,6 +113,7 @@ describe('stored events', () => {
           tokensProjection,
           keysProjection,
           policiesProjection,
+          organisationsProjection,
         ]) {
           expect(() => folded(projection, event), projection.name).to.not.throw();
         }

@@ -24,3 +24,31 @@ describe('CloseRestore', () => {
       .when({ type: 'CloseRestore', ...place, changed: [] })
       .results());
 });
+
+const terms = { name: 'Acme', disabled: false, requireIfMatch: true, strictKeys: false } as const;
+const added: OrganisationEvent = { type: 'OrganisationCreated', orgId: org, ...terms };
+
+describe('AddOrganisation', () => {
+  const add: OrganisationCommand = { type: 'AddOrganisation', orgId: org, ...terms };
+  it('makes one with its terms', () => given().when(add).results(added));
+  it('refuses an id that is taken', () => given(created).when(add).refuses('organisation_exists'));
+});
+
+describe('UpdateOrganisation', () => {
+  const update = (change: object): OrganisationCommand => ({
+    type: 'UpdateOrganisation',
+    orgId: org,
+    ...terms,
+    ...change,
+  });
+  it('says the whole of what holds now', () =>
+    given(added)
+      .when(update({ disabled: true }))
+      .results({ type: 'OrganisationUpdated', orgId: org, ...terms, disabled: true }));
+  it('knows one that was made before there were terms', () =>
+    given(created)
+      .when(update({ requireIfMatch: false }))
+      .results());
+  it('changes nothing twice', () => given(added).when(update({})).results());
+  it('refuses one that is not there', () => given().when(update({})).refuses('organisation_unknown'));
+});

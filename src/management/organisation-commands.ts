@@ -1,0 +1,69 @@
+/** Commands on organisations. */
+import type { JsonObject } from '../../domain/event.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import { type OrgId, orgStream } from '../../domain/ids.ts';
+import {
+  defaultTerms,
+  type OrganisationCommand,
+  type OrganisationTerms,
+  organisation,
+} from '../../domain/organisation.ts';
+import { etagOf, matchesTag, preconditionFailed } from './conditional.ts';
+import type { Command } from './handle-command.ts';
+import { expectedOf, loadOrganisation } from './load.ts';
+
+/** What is left out of a change stays. */
+export type TermsChange = Partial<OrganisationTerms>;
+
+export const addOrganisation = (store: EventStore, orgId: OrgId, terms: OrganisationTerms): Command =>
+  onOrganisation('AddOrganisation', { store, orgId }, () => ({ type: 'AddOrganisation', orgId, ...terms }));
+
+export const updateOrganisation = (
+  store: EventStore,
+  orgId: OrgId,
+  ifMatch: string | undefined,
+  change: TermsChange,
+): Command =>
+  onOrganisation('UpdateOrganisation', { store, orgId, ifMatch }, (before) => ({
+    ...{ type: 'UpdateOrganisation', orgId },
+    ...before,
+    ...change,
+  }));
+
+const nobody: OrganisationTerms = { name: '', ...defaultTerms };
+
+type Target = { readonly store: EventStore; readonly orgId: OrgId; readonly ifMatch?: string | undefined };
+
+type Change = Extract<OrganisationCommand, { type: 'AddOrganisation' | 'UpdateOrganisation' }>;
+
+const onOrganisation = (
+  type: Change['type'],
+  { store, orgId, ifMatch }: Target,
+  commandOf: (before: OrganisationTerms) => Change,
+): Command => ({
+  type,
+  aggregate: orgStream(orgId),
+  plan: async () => {
+    const loaded = await loadOrganisation(store, orgId);
+    const command = commandOf(loaded.state.terms ?? nobody);
+    const events = organisation.decide(command, loaded.state);
+    const { era } = store.identity;
+    const etag = etagOf(loaded.head ?? 0n, era);
+    if (ifMatch !== undefined && !matchesTag(ifMatch, etag)) throw preconditionFailed(etag);
+    const isUnchanged = events.length === 0;
+    const headers = {
+      ETag: isUnchanged ? etag : etagOf((loaded.head ?? -1n) + BigInt(events.length), era),
+      ...(isUnchanged ? { 'x-svc-unchanged': 'true' } : {}),
+      ...(command.type === 'AddOrganisation' ? { Location: `/api/organisations/${orgId}` } : {}),
+    };
+    return {
+      writes: [{ stream: orgStream(orgId), expected: expectedOf(loaded), events }],
+      reply: { status: 200, headers, body: shownTerms(orgId, command) },
+    };
+  },
+});
+
+export const shownTerms = (
+  id: OrgId,
+  { name, disabled, requireIfMatch, strictKeys }: OrganisationTerms,
+): JsonObject => ({ id, name, disabled, settings: { requireIfMatch, strictKeys } });
