@@ -58,7 +58,7 @@ export const packages: readonly PackageRow[] = [
     isLazy: true,
   },
   { folder: 'src/main.ts', packages: ['commander'] },
-  { folder: 'src/cli', packages: ['commander', 'yaml', 'cli-progress'] },
+  { folder: 'src/cli', packages: ['commander', 'yaml', 'cli-progress', 'diff', 'rfc6902'] },
   { folder: 'src/compose', packages: ['uuid'] },
   { folder: 'src/config', packages: ['ajv', 'ajv-formats', 'yaml'] },
   { folder: 'src/telemetry', packages: ['pino', 'prom-client', '@opentelemetry/*'] },
