@@ -7,17 +7,15 @@ import {
   streamingExtension,
 } from '../domain/api/definition.ts';
 import { readDefinition } from '../domain/api/oas.ts';
-import { effectWarnings, ruleProblems } from '../domain/api/rules.ts';
+import { ruleProblems, ruleWarnings } from '../domain/api/rules.ts';
 import { oasExtensionSchema, streamsExtensionSchema, unknownKeys } from '../domain/api/schema/extension.ts';
 import { streamingSchema } from '../domain/api/schema/streaming.ts';
-import { readVersioning } from '../domain/api/versioning.ts';
 import type { Problem, Warning } from '../domain/errors.ts';
-import type { JsonObject } from '../domain/event.ts';
 import type { ApiId, OrgId } from '../domain/ids.ts';
 import { isObject, objectAt } from '../domain/json.ts';
 import { createShapeCheck, type ShapeCheck } from '../domain/json-schema.ts';
 import { typeName } from '../domain/json-schema-keywords.ts';
-import { versionPattern } from './http/version-pattern.ts';
+import { expressionFault } from './expressions.ts';
 
 type ApiToCheck = {
   readonly apiId: ApiId;
@@ -53,27 +51,14 @@ export function createCheckApi(): CheckApi {
     if (shape.length > 0 || !extension) return { problems: shape, warnings: [], stage: 'schema' };
     const warnings = [
       ...unknownKeys(extension, streamsExtensionSchema, `/${gatewayExtension}`),
-      ...effectWarnings(extension),
+      ...ruleWarnings(extension, document),
       ...streamWarnings(document),
     ];
-    const rules = [...ruleProblems(extension), ...patternProblems(extension)];
+    const rules = ruleProblems(extension, { kind, document, expressionFault });
     if (rules.length > 0) return { problems: rules, warnings, stage: 'rules' };
     const { definition, problems } = readDefinition(document, { apiId, orgId, kind });
     return problems.length > 0 ? { problems, warnings, stage: 'rules' } : { definition, problems, warnings };
   };
-}
-
-/** Judged by what runs it. */
-function patternProblems(extension: JsonObject): readonly Problem[] {
-  const { pattern } = readVersioning(extension) ?? {};
-  if (pattern === undefined) return [];
-  try {
-    versionPattern(pattern);
-    return [];
-  } catch (error) {
-    const pointer = `/${gatewayExtension}/info/versioning/urlVersioningPattern`;
-    return [{ pointer, code: 'pattern_invalid', message: error instanceof Error ? error.message : String(error) }];
-  }
 }
 
 /** The part of OpenAPI that a gateway relies on; whether the document is valid OpenAPI is judged when it comes in. */

@@ -7,7 +7,7 @@ import { type ApiDefinition, type ApiDocument, type CredentialSources, gatewayEx
 type Kind = 'token' | 'jwt' | 'basic';
 
 /** The scheme kind that a component declares; undefined for kinds that no version offers. */
-function kindOf(component: Json | undefined): Kind | undefined {
+export function kindOf(component: Json | undefined): Kind | undefined {
   const type = textAt(component, 'type');
   if (type === 'apiKey') return 'token';
   if (type !== 'http') return undefined;
@@ -17,7 +17,11 @@ function kindOf(component: Json | undefined): Kind | undefined {
   return scheme === 'bearer' && (format === undefined || format === 'jwt') ? 'jwt' : undefined;
 }
 
-const providerOf: Readonly<Record<Kind, string>> = { token: 'auth_token', jwt: 'jwt_claim', basic: 'basic_auth_user' };
+export const providerOf: Readonly<Record<Kind, string>> = {
+  token: 'auth_token',
+  jwt: 'jwt_claim',
+  basic: 'basic_auth_user',
+};
 const providerOrder: readonly Kind[] = ['token', 'jwt', 'basic'];
 
 /** Names of the schemes in the root `security`, one list per alternative. */
@@ -109,6 +113,11 @@ function componentOf(document: ApiDocument, name: string): JsonObject {
   return component;
 }
 
+const noComponents: Omit<Problem, 'pointer'> = {
+  code: 'auth_no_components',
+  message: 'No components or security schemes present in OAS',
+};
+
 const missingComponent = (name: string): Problem => ({
   pointer: '/components/securitySchemes',
   code: 'auth_missing_component',
@@ -129,12 +138,13 @@ export function readAuthentication(document: ApiDocument): AuthenticationRead {
   if (!isOn(block)) return { problems: [] };
   const problems: Problem[] = [];
   const sources: CredentialSources[] = [];
-  const components = objectAt(document, 'components', 'securitySchemes') ?? {};
+  const declared = objectAt(document, 'components', 'securitySchemes');
+  const components = declared ?? {};
   for (const [name, scheme] of Object.entries(objectAt(block, 'securitySchemes') ?? {})) {
     if (!isOn(scheme)) continue;
     const component = components[name];
     const pointer = `/${gatewayExtension}/server/authentication/securitySchemes/${pointerStep(name)}`;
-    if (!isObject(component)) problems.push({ ...missingComponent(name), pointer });
+    if (!isObject(component)) problems.push({ ...(declared ? missingComponent(name) : noComponents), pointer });
     else if (kindOf(component) !== 'token' || objectAt(scheme, 'signatureValidation')?.['enabled'] === true) {
       problems.push({
         pointer,

@@ -7,8 +7,8 @@ import { readAuthentication } from './authentication.ts';
 import type { ApiDefinition, ApiDocument, ApiKind, Cors, HeaderTransform, RateLimit } from './definition.ts';
 import { gatewayExtension } from './definition.ts';
 import { durationMs } from './duration.ts';
+import { expirationMs } from './expiration.ts';
 import { normalHost, normalListenPath } from './paths.ts';
-import { expirationMs } from './rules.ts';
 import { readVersioning } from './versioning.ts';
 
 const defaultUpstreamTimeoutMs = 30_000;
@@ -91,10 +91,14 @@ function readMiddleware(
     ...(responseHeaders ? { responseHeaders } : {}),
     // An absent block counts as on (api-definition design 6.2).
     trafficLogs: at(middleware, 'trafficLogs', 'enabled') !== false,
-    recordRetentionS: numberAt(middleware, 'trafficLogs', 'customRetentionPeriod'),
+    recordRetentionS: retentionS(at(middleware, 'trafficLogs', 'customRetentionPeriod')),
     recordTags: texts(at(middleware, 'trafficLogs', 'tagHeaders')),
   };
 }
+
+/** Seconds as a number, or a duration. */
+const retentionS = (value: Json | undefined): number =>
+  typeof value === 'number' ? value : Math.round((durationMs(typeof value === 'string' ? value : '') ?? 0) / 1000);
 
 function readCors(block: Json | undefined): Cors | undefined {
   if (!isOn(block) || !isObject(block)) return undefined;

@@ -44,46 +44,65 @@ export const oasExtensionSchema: Schema = {
   ...object(extensionParts, ['info', 'server', 'upstream']),
 };
 
-/** Further ones are counted, not named. */
-const maxNamed = 100;
+/** Unknown keys that get a hint. */
+const maxHints = 100;
 
 /** A warning for each key that the schema does not name, with the nearest that it does (api-definition design 0.5). */
 export function unknownKeys(value: unknown, schema: Schema, pointer: string): readonly Warning[] {
   const warnings: Warning[] = [];
-  let more = 0;
-  const note = (place: string, name: string, known: readonly string[]) => {
-    if (warnings.length < maxNamed) warnings.push(unknownKey(place, name, known));
-    else more++;
-  };
-  walk(value, schema, pointer, { root: schema, note });
-  if (more === 0) return warnings;
-  return [...warnings, { pointer, code: 'unknown_key', text: `${more} further unknown keys` }];
+  walkShape(value, schema, pointer, (place) => {
+    const properties = place.schema['properties'] as Readonly<Record<string, Schema>> | undefined;
+    if (!properties || place.schema['additionalProperties'] || !isObject(place.value)) return;
+    for (const name of Object.keys(place.value)) {
+      if (Object.hasOwn(properties, name)) continue;
+      // The search for the nearest name is dear, and nobody reads the thousandth.
+      const known = warnings.length < maxHints ? Object.keys(properties) : [];
+      warnings.push(unknownKey(place.pointer, name, known));
+    }
+  });
+  return warnings;
 }
 
-type Walk = {
-  readonly root: Schema;
-  readonly note: (pointer: string, name: string, known: readonly string[]) => void;
+/** A value that the schema speaks of; `isOff` says that a block around it is off. */
+export type Place = {
+  readonly value: unknown;
+  readonly schema: Schema;
+  readonly pointer: string;
+  readonly isOff: boolean;
 };
 
-function walk(value: unknown, given: Schema, pointer: string, context: Walk): void {
-  const schema = resolved(given, context.root);
-  if (Array.isArray(value)) {
+/** Visits every value that the schema speaks of, from the outside inwards. */
+export function walkShape(value: unknown, root: Schema, start: string, visit: (place: Place) => void): void {
+  step({ value, schema: root, pointer: start, isOff: false });
+  function step(place: Place): void {
+    const { value: whole, pointer } = place;
+    const schema = resolved(place.schema, root);
+    visit({ ...place, schema });
     const items = schema['items'] as Schema | undefined;
-    if (items) for (const [index, element] of value.entries()) walk(element, items, `${pointer}/${index}`, context);
-    return;
-  }
-  if (!isObject(value)) return;
-  const properties = schema['properties'] as Readonly<Record<string, Schema>> | undefined;
-  const others = schema['additionalProperties'] as Schema | undefined;
-  for (const [name, member] of Object.entries(value)) {
-    const known = properties && Object.hasOwn(properties, name) ? properties[name] : others;
-    const place = `${pointer}/${pointerStep(name)}`;
-    if (known) walk(member, known, place, context);
-    else if (properties) context.note(place, name, Object.keys(properties));
+    if (Array.isArray(whole)) {
+      if (!items) return;
+      for (const [index, element] of whole.entries()) {
+        step({ value: element, schema: items, pointer: `${pointer}/${index}`, isOff: place.isOff });
+      }
+    } else if (isObject(whole)) {
+      const isOff = place.isOff || whole['enabled'] === false;
+      for (const [name, member] of Object.entries(whole)) {
+        const known = memberSchema(schema, name);
+        if (known) step({ value: member, schema: known, pointer: `${pointer}/${pointerStep(name)}`, isOff });
+      }
+    }
   }
 }
 
-function unknownKey(pointer: string, name: string, known: readonly string[]): Warning {
+/** What the schema says of a member; undefined when it does not know the name. */
+function memberSchema(schema: Schema, name: string): Schema | undefined {
+  const properties = (schema['properties'] ?? {}) as Readonly<Record<string, Schema>>;
+  if (Object.hasOwn(properties, name)) return properties[name];
+  return (schema['additionalProperties'] as Schema | false | undefined) || undefined;
+}
+
+function unknownKey(holder: string, name: string, known: readonly string[]): Warning {
+  const pointer = `${holder}/${pointerStep(name)}`;
   const nearest = nearestName(name, known);
   const hint = nearest ? `, did you mean "${nearest}"?` : '; it is stored and has no effect';
   return { pointer, code: 'unknown_key', text: `unknown key "${name}"${hint}` };

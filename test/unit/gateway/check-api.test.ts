@@ -116,7 +116,12 @@ describe('checkApi refuses', () => {
     [
       'a check of signatures that is switched on',
       apiDocument({
-        server: { authentication: { securitySchemes: { t: { signatureValidation: { enabled: true, secret: 's' } } } } },
+        server: {
+          authentication: {
+            enabled: true,
+            securitySchemes: { t: { enabled: true, signatureValidation: { enabled: true, secret: 's' } } },
+          },
+        },
       }),
       pointer('server/authentication/securitySchemes/t/signatureValidation'),
       'not_offered',
@@ -203,9 +208,18 @@ describe('checkApi refuses', () => {
     ],
     [
       'a scheme without component',
-      server({ authentication: { enabled: true, securitySchemes: { a: { enabled: true } } } }),
+      {
+        ...server({ authentication: { enabled: true, securitySchemes: { a: { enabled: true } } } }),
+        components: { securitySchemes: {} },
+      },
       pointer('server/authentication/securitySchemes/a'),
       'auth_missing_component',
+    ],
+    [
+      'a scheme in a document without schemes',
+      server({ authentication: { enabled: true, securitySchemes: { a: { enabled: true } } } }),
+      pointer('server/authentication/securitySchemes/a'),
+      'auth_no_components',
     ],
     [
       'a scheme that is not run',

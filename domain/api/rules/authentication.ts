@@ -1,0 +1,116 @@
+/** Rules on `server.authentication`: schemes, sources, and what must be said when several have to pass (api-definition design 9). */
+import { nearestName, type Problem } from '../../errors.ts';
+import type { Json, JsonObject } from '../../event.ts';
+import { at, isObject, isOn, objectAt, sameJson, textAt } from '../../json.ts';
+import { kindOf, providerOf } from '../authentication.ts';
+import { type Path, problem, type Rule } from './rule.ts';
+
+const block: Path = ['server', 'authentication'];
+
+const providers = [
+  ...['auth_token', 'hmac_key', 'basic_auth_user', 'jwt_claim', 'oidc_user', 'oauth_key', 'custom_auth'],
+] as const;
+
+/** Schemes that OpenAPI does not declare, and the provider that each of them is. */
+const undeclared: Readonly<Record<string, string>> = { hmac: 'hmac_key', oidc: 'oidc_user', custom: 'custom_auth' };
+
+type Scheme = { readonly path: Path; readonly name: string; readonly scheme: JsonObject };
+
+function enabledSchemes(extension: JsonObject): readonly Scheme[] {
+  const declared = Object.entries(objectAt(extension, ...block, 'securitySchemes') ?? {});
+  const own = Object.keys(undeclared).map((name) => [name, at(extension, ...block, name)] as const);
+  return [
+    ...declared.map(([name, scheme]) => ({ path: [...block, 'securitySchemes', name], name, scheme })),
+    ...own.map(([name, scheme]) => ({ path: [...block, name], name, scheme })),
+  ].flatMap(({ scheme, ...rest }) => (isOn(scheme) && isObject(scheme) ? [{ ...rest, scheme }] : []));
+}
+
+export const checksAuthentication: Rule = (extension, { document }) => {
+  if (!isOn(at(extension, ...block))) return [];
+  const schemes = enabledSchemes(extension);
+  return [
+    ...providerProblems(extension, schemes, document),
+    ...schemes.flatMap(sourceProblems),
+    ...schemes.flatMap(schemeProblems),
+  ];
+};
+
+function providerProblems(extension: JsonObject, schemes: readonly Scheme[], document: JsonObject): readonly Problem[] {
+  const path = [...block, 'baseIdentityProvider'];
+  const provider = textAt(extension, ...path) ?? '';
+  if (provider !== '' && !(providers as readonly string[]).includes(provider)) {
+    const nearest = nearestName(provider, providers);
+    const hint = nearest ? `did you mean "${nearest}"?` : `known are ${providers.join(', ')}`;
+    return [problem(path, 'auth_provider_unknown', `there is no provider "${provider}"; ${hint}`)];
+  }
+  if (schemes.length < 2 || textAt(extension, ...block, 'securityProcessingMode') === 'compliant') return [];
+  if (provider === '') {
+    return [
+      problem(path, 'auth_provider_missing', 'is required when several schemes are enabled: whose session counts'),
+    ];
+  }
+  return schemes.some((scheme) => providerOfScheme(scheme, document) === provider)
+    ? []
+    : [problem(path, 'auth_provider_missing', `"${provider}" is the provider of none of the schemes that are enabled`)];
+}
+
+const providerOfScheme = ({ name, path }: Scheme, document: JsonObject): string | undefined => {
+  if (path.length === 3) return undeclared[name];
+  const kind = kindOf(at(document, 'components', 'securitySchemes', name));
+  return kind && providerOf[kind];
+};
+
+const places = ['header', 'query', 'cookie'] as const;
+
+/** The direct form and the nested one may both be there when they say the same; one source of those given is on. */
+function sourceProblems({ path, name, scheme }: Scheme): readonly Problem[] {
+  const nested = objectAt(scheme, 'AuthSources');
+  const direct = Object.fromEntries(places.flatMap((place) => pairOf(scheme, place)));
+  const isDirect = Object.keys(direct).length > 0;
+  if (nested && isDirect && !sameJson(nested, direct)) {
+    const text = `differs from the sources that stand directly in "${name}"`;
+    return [problem([...path, 'AuthSources'], 'auth_sources_conflict', text)];
+  }
+  const given = nested ?? direct;
+  const some = places.filter((place) => given[place] !== undefined);
+  if (some.length === 0 || some.some((place) => isOn(given[place]))) return [];
+  return [
+    problem([...path, ...(nested ? ['AuthSources'] : [])], 'auth_source_missing', `"${name}" has no source that is on`),
+  ];
+}
+
+const pairOf = (scheme: JsonObject, place: string): readonly (readonly [string, Json])[] => {
+  const value = scheme[place];
+  return value === undefined ? [] : [[place, value]];
+};
+
+const hmacAlgorithms = ['hmac-sha1', 'hmac-sha256', 'hmac-sha384', 'hmac-sha512', 'rsa-sha256'];
+
+function schemeProblems({ path, name, scheme }: Scheme): readonly Problem[] {
+  const problems: Problem[] = [];
+  const hasKeys =
+    Boolean(textAt(scheme, 'source')) || (Array.isArray(scheme['jwksURIs']) && scheme['jwksURIs'].length > 0);
+  if (hasKeys && !textAt(scheme, 'signingMethod')) {
+    problems.push(problem([...path, 'signingMethod'], 'auth_method_missing', 'is required beside source and jwksURIs'));
+  }
+  if (isOn(scheme['signatureValidation']) && textAt(scheme, 'signatureValidation', 'secret') === '') {
+    problems.push(
+      problem([...path, 'signatureValidation', 'secret'], 'auth_secret_empty', 'an empty secret signs nothing'),
+    );
+  }
+  if (name === 'hmac' && Array.isArray(scheme['allowedAlgorithms'])) {
+    problems.push(
+      ...scheme['allowedAlgorithms'].flatMap((algorithm: Json, index) =>
+        hmacAlgorithms.includes(String(algorithm))
+          ? []
+          : [
+              problem(
+                ...([[...path, 'allowedAlgorithms', String(index)], 'auth_algorithm_unknown'] as const),
+                `must be one of ${hmacAlgorithms.join(', ')}`,
+              ),
+            ],
+      ),
+    );
+  }
+  return problems;
+}

@@ -1,0 +1,124 @@
+/** What this version does not run: blocks that are refused when they are on, and blocks that are stored with a remark (ADR 11). */
+import type { Warning } from '../../errors.ts';
+import type { JsonObject } from '../../event.ts';
+import { found, isSet, type Path, problem, type Rule, warning } from './rule.ts';
+
+export type Effect = 'not_offered' | 'no_effect';
+
+const rows = (effect: Effect, paths: string): readonly { readonly path: Path; readonly effect: Effect }[] =>
+  paths
+    .trim()
+    .split(/\s+/)
+    .map((path) => ({ path: path.split('/'), effect }));
+
+/**
+ * Blocks that would protect something or decide where a request goes. Enabled they are refused: a gateway that ignored
+ * them would let requests pass that the definition forbids (api-definition design 0.10). A feature takes its row away.
+ */
+const notOffered = rows(
+  'not_offered',
+  `
+  server/authentication/custom
+  server/authentication/hmac
+  server/authentication/oidc
+  server/authentication/exchange
+  server/authentication/externalOAuth
+  server/authentication/protectedResourceMetadata
+  server/authentication/scopeCheck
+  server/authentication/tokenExchange
+  server/authentication/securitySchemes/*/enableClientCertificate
+  server/authentication/securitySchemes/*/exchange
+  server/authentication/securitySchemes/*/extractCredentialsFromBody
+  server/authentication/securitySchemes/*/protectedResourceMetadata
+  server/authentication/securitySchemes/*/scopeCheck
+  server/authentication/securitySchemes/*/signatureValidation
+  server/clientCertificates
+  server/ipAccessControl
+  server/port
+  upstream/authentication
+  upstream/certificatePinning
+  upstream/loadBalancing
+  upstream/mutualTLS
+  upstream/proxy
+  upstream/serviceDiscovery
+  upstream/tlsTransport/ciphers
+  upstream/tlsTransport/forceCommonNameCheck
+  upstream/tlsTransport/maxVersion
+  upstream/tlsTransport/minVersion
+  upstream/uptimeTests
+  middleware/global/pluginConfig/bundle
+  middleware/global/prePlugins/*
+  middleware/global/postAuthenticationPlugins/*
+  middleware/global/postPlugins/*
+  middleware/global/responsePlugins/*
+  middleware/global/prePlugin/plugins/*
+  middleware/global/postAuthenticationPlugin/plugins/*
+  middleware/global/postPlugin/plugins/*
+  middleware/global/responsePlugin/plugins/*
+  middleware/global/trafficLogs/plugins/*
+  middleware/mcpPrompts/*
+  middleware/mcpResources/*
+  middleware/mcpTools/*
+  middleware/operations/*/*
+  `,
+);
+
+/** Blocks that protect nothing: stored, with a remark. */
+const noEffect = rows(
+  'no_effect',
+  `
+  errorOverrides
+  middleware/global/cache
+  middleware/global/ignoreCase
+  middleware/global/skipQuota
+  middleware/global/skipQuotaReset
+  middleware/global/skipRateLimit
+  middleware/global/trafficLogs/detail
+  middleware/global/trafficLogs/onFull
+  middleware/global/trafficLogs/waitForCommit
+  middleware/global/pluginConfig/data
+  middleware/operations/*/cache
+  middleware/operations/*/trackEndpoint
+  server/authentication/customKeyLifetime
+  server/authentication/security
+  server/batchProcessing
+  server/customDomain/certificates
+  server/detailedActivityLogs
+  server/detailedTracing
+  server/eventHandlers/*
+  server/onStoreFailure
+  server/protocol
+  upstream/retry
+  upstream/test/serviceDiscovery
+  upstream/tlsTransport/insecureSkipVerify
+  `,
+);
+
+/** The rows that are named one by one come first, so that they win over `*`. */
+export const effects = [...noEffect, ...notOffered];
+
+const fits = (pattern: Path, path: Path): boolean =>
+  pattern.length === path.length && pattern.every((step, index) => step === '*' || step === path[index]);
+
+/** What becomes of a member; undefined = the gateway runs it, or it needs no running. */
+export const effectOf = (path: Path): Effect | undefined => effects.find((row) => fits(row.path, path))?.effect;
+
+const refusal = 'is not offered by this version; set enabled to false or leave it out';
+
+export const refusesWhatIsNotOffered: Rule = (extension) =>
+  notOffered.flatMap((row) =>
+    found(extension, row.path)
+      .filter(({ path, value, isOff }) => !isOff && isOnOrListed(value) && effectOf(path) === 'not_offered')
+      .map(({ path }) => problem(path, 'not_offered', refusal)),
+  );
+
+/** A list of blocks counts when one of them is on. */
+const isOnOrListed: typeof isSet = (value) =>
+  Array.isArray(value) && value.some((element) => typeof element === 'object') ? value.some(isSet) : isSet(value);
+
+export const effectWarnings = (extension: JsonObject): readonly Warning[] =>
+  noEffect.flatMap((row) =>
+    found(extension, row.path)
+      .filter(({ value, isOff }) => !isOff && isSet(value))
+      .map(({ path }) => warning(path, 'no_effect', 'is stored and has no effect in this version')),
+  );
