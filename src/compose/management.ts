@@ -32,6 +32,7 @@ import { holdDataFolder } from './data-folder.ts';
 import { type AdminToken, ensureAdminToken, ensureBootstrapToken, ensureOrganisation } from './first-start.ts';
 import { openRingOf } from './key-ring.ts';
 import { startKeyUpkeep } from './key-upkeep.ts';
+import { certificateOf } from './management-certificate.ts';
 import { startReactors } from './reactors.ts';
 
 export type ManagementRole = {
@@ -90,6 +91,8 @@ export async function startManagementRole(
       listen: addressText(management.listen),
       bodyLimit: management.bodyLimitBytes,
       pageSize: management.pageSize,
+      metricsArePublic: management.metricsArePublic,
+      certificate: certificateOf(management, log),
       rateLimit: management.rateLimit,
     },
     bootstrapToken: adminToken.token,

@@ -61,6 +61,8 @@ const management = (read: Reader): Settings['management'] => ({
   anchorCopy: read.maybe('anchor_copy'),
   bodyLimitBytes: read.bytes('body_limit'),
   pageSize: read.count('page_size'),
+  metricsArePublic: read.at('metrics_public') === undefined ? undefined : read.flag('metrics_public'),
+  tls: { certFile: read.maybe('tls.cert_file'), keyFile: read.maybe('tls.key_file') },
   rateLimit: { rate: read.count('rate_limit.rate'), burst: read.count('rate_limit.burst') },
   roles: roles(read.at('roles')),
 });

@@ -113,7 +113,7 @@ const codes = (description: string): ConfigSchema => ({
 
 const store = group('The event store: the log of every change.', {
   url: text(
-    'Where the event log is: `sqlite:PATH`, or `memory:` (gone when the process ends).',
+    'Where the event log is: `sqlite:PATH`, `postgres://…`, `kurrentdb://…`, or `memory:` (gone when the process ends).',
     'sqlite:$data/events.db',
   ),
   max_event_bytes: size('4MiB', 65_536, 'Largest document that is stored; a larger one is refused with 413.'),
@@ -149,6 +149,14 @@ const management = group('The management API.', {
   ),
   body_limit: size('4MiB', 1024, 'Largest body of a definition; never above `store.max_event_bytes`.'),
   page_size: count(10, 1, 500, 'Entries on one page of the certificate list.'),
+  metrics_public: {
+    type: 'boolean',
+    description: '`/metrics` without a token. Without this key: where `management.listen` is on this machine only.',
+  },
+  tls: group('HTTPS for the management API; both keys together.', {
+    cert_file: text('Certificate and its chain (PEM).'),
+    key_file: text('Its private key (PEM).'),
+  }),
   rate_limit: group('Requests that one token may make.', {
     rate: count(1000, 1, 1_000_000, 'Requests a second.'),
     burst: count(2000, 1, 10_000_000, 'Requests at once.'),

@@ -41,6 +41,10 @@ export type Settings = {
     readonly anchorCopy: string | undefined;
     readonly bodyLimitBytes: number;
     readonly pageSize: number;
+    /** Undefined: as the address says. */
+    readonly metricsArePublic: boolean | undefined;
+    /** Paths. */
+    readonly tls: { readonly certFile: string | undefined; readonly keyFile: string | undefined };
     readonly rateLimit: { readonly rate: number; readonly burst: number };
     /** Scopes by the name of the role. */
     readonly roles: Readonly<Record<string, readonly string[]>>;

@@ -1,6 +1,4 @@
 /** Puts the management plane together and gives it a socket: what `compose` starts and stops. */
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { v7 } from 'uuid';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { OrgId, TokenId } from '../../domain/ids.ts';
@@ -29,6 +27,7 @@ import type { ExportAudit, Route, Services } from './route.ts';
 import { createJudgeReport } from './routes/gateways.ts';
 import { routes } from './routes.ts';
 import { createSignedFeed } from './signed-feed.ts';
+import { isLoopback, type ServerCertificate, serveAt } from './socket.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 import { createValidateOpenApi } from './validate.ts';
 import { withVersions } from './version-commands.ts';
@@ -36,6 +35,8 @@ import { withVersions } from './version-commands.ts';
 type ManagementSettings = {
   /** `host:port`; port 0 takes a free one. */
   readonly listen: string;
+  /** HTTPS with it, else HTTP. */
+  readonly certificate?: ServerCertificate | undefined;
   /** Largest body of a definition, bytes. */
   readonly bodyLimit: number;
   /** Entries on one page of the certificate list. */
@@ -45,7 +46,7 @@ type ManagementSettings = {
   /** Requests a second, per token, to routes that read or write much. Default 5. */
   readonly heavyRate?: number;
   /** `/metrics` without token. Default: when the server listens on this machine only. */
-  readonly metricsArePublic?: boolean;
+  readonly metricsArePublic?: boolean | undefined;
 };
 
 export type ManagementOptions = {
@@ -77,7 +78,7 @@ export type ManagementOptions = {
 };
 
 export type Management = {
-  /** Resolves with the address as a URL without path: `http://127.0.0.1:3000`. */
+  /** Resolves with the address as a URL without path: `http://127.0.0.1:3000`, `https://` with a certificate. */
   listen(): Promise<{ readonly address: string }>;
   /** Answers what is running, then closes the socket. */
   stop(): Promise<void>;
@@ -108,18 +109,16 @@ export function createManagement(options: ManagementOptions): Management {
   const app = createApp({ routes: served, services, authenticate, maxDefinitionBytes, heavyRate, monotonic, log });
   const handle = app.callback();
   // Koa answers every request itself; its promise never rejects.
-  const server = createServer((request, response) => void handle(request, response));
+  const socket = serveAt(settings.listen, settings.certificate, (request, response) => void handle(request, response));
   return {
-    listen: async () => ({ address: await listen(server, settings.listen) }),
+    listen: async () => ({ address: await socket.listen() }),
     stop: () => {
       // Long polls end here, so that the socket can close.
       stopping.abort();
-      return stop(server).then(() => tokens.use.written());
+      return socket.stop().then(() => tokens.use.written());
     },
   };
 }
-
-const isLoopback = (listen: string): boolean => /^(?:127(?:\.\d+){3}|localhost|\[?::1\]?):\d+$/.test(listen);
 
 function withOpenMetrics(route: Route): Route {
   if (route.path !== '/metrics') return route;
@@ -181,35 +180,4 @@ function createServices(
     newId: () => v7(),
     document: () => document,
   };
-}
-
-function listen(server: Server, address: string): Promise<string> {
-  const { host = '', port = '0' } = /^\[?(?<host>.*?)\]?:(?<port>\d+)$/.exec(address)?.groups ?? {};
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: host === '' ? '0.0.0.0' : host, port: Number(port) }, () => {
-      server.off('error', reject);
-      const bound = server.address() as AddressInfo;
-      const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-      resolve(`http://${name}:${bound.port}`);
-    });
-  });
-}
-
-/** Connections that are still busy after this are cut. */
-const stopGraceMs = 5_000;
-
-function stop(server: Server): Promise<void> {
-  if (!server.listening) return Promise.resolve();
-  return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), stopGraceMs);
-    // A connection is idle only after its last answer.
-    const sweep = setInterval(() => server.closeIdleConnections(), 20);
-    server.close(() => {
-      clearInterval(sweep);
-      clearTimeout(cut);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }

@@ -91,7 +91,7 @@ function readAddresses(child: ChildProcess, stderr: string[]): Promise<ReadonlyM
     if (!child.stderr) throw new Error('no stderr');
     createInterface({ input: child.stderr }).on('line', (line) => {
       stderr.push(line);
-      const match = /^\s*(management|gateway|control|pump)\s+(http:\/\/\S+)/.exec(line);
+      const match = /^\s*(management|gateway|control|pump)\s+(https?:\/\/\S+)/.exec(line);
       if (match?.[1] && match[2]) found.set(match[1], match[2]);
       if (/^\s*ready/.test(line)) resolve(found);
     });
