@@ -3,9 +3,9 @@ import { type SetKind, setKinds } from '../../domain/apply.ts';
 import { type Position, padPosition } from '../../domain/event-store.ts';
 import type { OrgId } from '../../domain/ids.ts';
 import { applyKey, applyPolicy, pruneKey, prunePolicy } from './apply-access.ts';
-import { applyApi, pruneApi } from './apply-apis.ts';
 import { applyCertificate } from './apply-certificates.ts';
 import type { ApplyRequest } from './apply-set.ts';
+import { applyVersionedApi, pruneVersionedApi } from './apply-versions.ts';
 import {
   type Applier,
   type ApplyContext,
@@ -31,10 +31,10 @@ export type ApplyOptions = { readonly orgId: OrgId; readonly applier: Applier; r
 /** So many objects are read at once. */
 const parallel = 16;
 
-const appliers = { api: applyApi, cert: applyCertificate, key: applyKey, policy: applyPolicy } as const;
+const appliers = { api: applyVersionedApi, cert: applyCertificate, key: applyKey, policy: applyPolicy } as const;
 
 /** Certificates have no owner, so that none is deleted. */
-const pruners = { api: pruneApi, key: pruneKey, policy: prunePolicy } as const;
+const pruners = { api: pruneVersionedApi, key: pruneKey, policy: prunePolicy } as const;
 /** What names others goes first. */
 const prunedKinds = ['key', 'policy', 'api'] as const;
 

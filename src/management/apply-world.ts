@@ -66,6 +66,8 @@ export const existingOf = (models: ReadModelStore, orgId: OrgId, kind: SetKind, 
   }));
 
 export type World = {
+  /** What the set makes of an API; undefined for one that it leaves as it is. */
+  readonly api: (id: string) => JsonObject | 'gone' | undefined;
   readonly apiName: (id: string) => string | undefined;
   /** `revision`: of one that is not in the set, and on whose stream the answer rests. */
   readonly policy: (id: string) => { readonly document: JsonObject; readonly revision?: string } | undefined;
@@ -87,6 +89,7 @@ export function worldAfter(
     ({ document }) => textAt(document, 'name') ?? '',
   );
   return {
+    api: (id) => wanted.get(`api ${id}`)?.document ?? (gone.has(`api ${id}`) ? 'gone' : undefined),
     apiName: (id) => {
       const own = wanted.get(`api ${id}`);
       if (own) return textAt(own.document, gatewayExtension, 'info', 'name') ?? '';

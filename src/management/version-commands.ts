@@ -11,7 +11,7 @@ import { awaitPosition, type Reads } from './conditional.ts';
 import { Rejection } from './errors.ts';
 import type { Plan, PlannedWrite } from './handle-command.ts';
 import { expectedOf, type Loaded, loadApi } from './load.ts';
-import { isApiId, judgeVersions, nestedProblem, type VersionReads } from './version-rules.ts';
+import { type Beside, documentIn, isApiId, judgeVersions, nestedProblem, type VersionReads } from './version-rules.ts';
 
 /** The new API is a version of this one. */
 export type VersionRequest = Omit<NewVersion, 'id'> & { readonly baseId: ApiId };
@@ -90,12 +90,12 @@ async function planWrite(
   change: ApiChange,
   { orgId }: Options,
   plain: () => Promise<Plan>,
-  coming?: ApiId,
+  beside?: Beside,
 ): Promise<Plan> {
   const plan = await plain();
   const document = plannedDocument(plan, change.apiId);
-  if (!document || !isBase(document)) return plan;
-  const { problems, guards } = await judgeVersions(planner, { orgId, apiId: change.apiId, document, coming });
+  if (!document) return plan;
+  const { problems, guards } = await judgeVersions(planner, { orgId, apiId: change.apiId, document, beside });
   if (problems.length === 0) return { ...plan, writes: [...guards, ...plan.writes] };
   if (change.type !== 'RollbackApi') throw definitionRefused(problems);
   const reasons = problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n');
@@ -103,10 +103,8 @@ async function planWrite(
   throw new Rejection('rollback_refused', text, { problems });
 }
 
-function plannedDocument({ writes }: Plan, apiId: ApiId): ApiDocument | undefined {
-  const events = writes.find(({ stream }) => stream === apiStream(apiId))?.events ?? [];
-  return events.flatMap((event) => ('apiId' in event && 'document' in event ? [event.document] : [])).at(-1);
-}
+const plannedDocument = ({ writes }: Plan, apiId: ApiId): ApiDocument | undefined =>
+  documentIn(writes.find(({ stream }) => stream === apiStream(apiId))?.events ?? []);
 
 /** One append makes the API and enters it in its base. */
 async function planVersion(
@@ -123,7 +121,8 @@ async function planVersion(
   const made = await planWrite(planner, change, options, plain);
   const child = plannedDocument(made, change.apiId);
   if (child && isBase(child)) throw definitionRefused([nestedProblem(baseId)]);
-  const entered = await planBase(planner, { orgId, base, document, options, commandId, coming: change.apiId });
+  const beside: Beside = (id) => (id === change.apiId ? child : undefined);
+  const entered = await planBase(planner, { orgId, base, document, options, commandId, beside });
   return { ...made, writes: [...made.writes, ...entered.writes] };
 }
 
@@ -153,20 +152,20 @@ type BaseChange = {
   readonly document: ApiDocument;
   readonly options: Options;
   readonly commandId: string;
-  readonly coming?: ApiId;
+  readonly beside?: Beside;
 };
 
 /** The conditions of the request are about the API that it names, not about its base. */
 async function planBase(
   planner: Planner,
-  { orgId, base, document, options, commandId, coming }: BaseChange,
+  { orgId, base, document, options, commandId, beside }: BaseChange,
 ): Promise<Plan> {
   const { apiId, kind, loaded } = base;
   const change = { type: 'ReplaceApi', kind, apiId, body: document, remarks: [] } as const;
   const { isDryRun } = options;
   const own = { orgId, isDryRun, isStrict: false, wantsRepresentation: false };
   const plain = (): Promise<Plan> => planner.apiCommands(change, own).plan(commandId);
-  const plan = await (coming === undefined ? plain() : planWrite(planner, change, own, plain, coming));
+  const plan = await (beside ? planWrite(planner, change, own, plain, beside) : plain());
   demandSame(plan, apiId, loaded);
   return plan;
 }

@@ -1,5 +1,4 @@
 /** Whether the APIs that a base lists may be its versions (api-definition design 4.4). */
-import type { ApiState } from '../../domain/api/api.ts';
 import { type ApiDocument, gatewayExtension } from '../../domain/api/definition.ts';
 import { isBase, listedVersions, versionPointer } from '../../domain/api/versioning.ts';
 import type { Problem } from '../../domain/errors.ts';
@@ -8,16 +7,18 @@ import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
 import { basesOf } from '../../projections/api-entries.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
 import type { PlannedWrite } from './handle-command.ts';
-import { expectedOf, type Loaded, loadApi } from './load.ts';
+import { expectedOf, loadApi } from './load.ts';
 
 export type VersionReads = { readonly store: EventStore; readonly models: DocumentReader };
+
+/** What the same append makes of an API: its new document, nothing, or what it is. */
+export type Beside = (id: string) => ApiDocument | 'gone' | undefined;
 
 export type BaseToJudge = {
   readonly orgId: OrgId;
   readonly apiId: ApiId;
   readonly document: ApiDocument;
-  /** Made by the same append. */
-  readonly coming?: ApiId | undefined;
+  readonly beside?: Beside | undefined;
 };
 
 type JudgedVersions = {
@@ -26,41 +27,71 @@ type JudgedVersions = {
   readonly guards: readonly PlannedWrite[];
 };
 
+/** A document whose versioning is off may list anything. */
 export async function judgeVersions(
   { store, models }: VersionReads,
-  { orgId, apiId, document, coming }: BaseToJudge,
+  { orgId, apiId, document, beside = alone }: BaseToJudge,
 ): Promise<JudgedVersions> {
+  if (!isBase(document)) return { problems: [], guards: [] };
   const listed = listedVersions(document).map(({ id }, index) => ({ id, pointer: versionPointer(index) }));
-  const others = listed.filter(({ id }) => id !== coming);
   const judged = await Promise.all(
-    others.map(async ({ id, pointer }) => {
-      const loaded = isApiId(id) ? await loadApi(store, id as ApiId) : undefined;
-      const reason = refusalOf(loaded, orgId) ?? otherBase(models, orgId, id, apiId);
-      return reason ? { problem: { pointer, ...reason } } : { guard: guardOf(id as ApiId, loaded) };
+    listed.map(async ({ id, pointer }) => {
+      const found = await findApi(store, orgId, id, beside);
+      const reason = refusalOf(found) ?? otherBase(basesBeside(models, orgId, id, beside), apiId);
+      return reason ? { problem: { pointer, ...reason } } : { guard: found?.guard };
     }),
   );
-  const own = basesOf(models, orgId, apiId).filter((id) => id !== apiId);
+  const own = basesBeside(models, orgId, apiId, beside).filter((id) => id !== apiId);
   const problems = judged.flatMap(({ problem }) => (problem ? [problem] : []));
+  const guards = judged.flatMap(({ guard }) => (guard ? [[guard.stream, guard] as const] : []));
   return {
     problems: own.length === 0 ? problems : [...problems, nestedProblem(own.join(', '))],
-    guards: [...new Map(judged.flatMap(({ guard }) => (guard ? [[guard.stream, guard] as const] : []))).values()],
+    guards: store.can.checks ? [...new Map(guards).values()] : [],
   };
 }
 
-type Reason = Omit<Problem, 'pointer'>;
+/** The document that events of an API store. */
+export const documentIn = (events: PlannedWrite['events']): ApiDocument | undefined =>
+  events.flatMap((event) => ('apiId' in event && 'document' in event ? [event.document] : [])).at(-1);
+
+const alone: Beside = () => undefined;
+
+/** The APIs that list this one once the append is made. */
+export const basesBeside = (models: DocumentReader, orgId: OrgId, apiId: string, beside: Beside): readonly string[] =>
+  basesOf(models, orgId, apiId).filter((id) => {
+    const next = beside(id);
+    return next === undefined || (next !== 'gone' && listedVersions(next).some((version) => version.id === apiId));
+  });
+
+type Found = { readonly document: ApiDocument; readonly guard?: PlannedWrite };
+
+async function findApi(store: EventStore, orgId: OrgId, id: string, beside: Beside): Promise<Found | undefined> {
+  const next = beside(id);
+  if (next !== undefined) return next === 'gone' ? undefined : { document: next };
+  if (!isApiId(id)) return undefined;
+  const apiId = id as ApiId;
+  const loaded = await loadApi(store, apiId);
+  const { state } = loaded;
+  if (!state.exists || state.orgId !== orgId) return undefined;
+  return {
+    document: state.document,
+    guard: { stream: apiStream(apiId), expected: expectedOf(loaded), events: [] },
+  };
+}
 
 export const isApiId = (text: string): boolean => /^[A-Za-z0-9_-]{1,64}$/.test(text);
 
-function refusalOf(loaded: Loaded<ApiState> | undefined, orgId: OrgId): Reason | undefined {
-  const state = loaded?.state;
-  if (!state?.exists || state.orgId !== orgId) return { code: 'version_api_unknown', message: 'there is no such API' };
-  return isBase(state.document)
+type Reason = Omit<Problem, 'pointer'>;
+
+function refusalOf(found: Found | undefined): Reason | undefined {
+  if (!found) return { code: 'version_api_unknown', message: 'there is no such API' };
+  return isBase(found.document)
     ? { code: 'version_nested', message: 'this API has versions of its own, and can be none' }
     : undefined;
 }
 
-function otherBase(models: DocumentReader, orgId: OrgId, id: string, apiId: ApiId): Reason | undefined {
-  const others = basesOf(models, orgId, id).filter((base) => base !== apiId);
+function otherBase(bases: readonly string[], apiId: ApiId): Reason | undefined {
+  const others = bases.filter((base) => base !== apiId);
   return others.length === 0
     ? undefined
     : { code: 'version_taken', message: `this API is a version of ${others.join(', ')} already` };
@@ -71,6 +102,3 @@ export const nestedProblem = (bases: string): Problem => ({
   code: 'version_nested',
   message: `a version (here of ${bases}) has no versions of its own`,
 });
-
-const guardOf = (id: ApiId, loaded: Loaded<ApiState> | undefined): PlannedWrite | undefined =>
-  loaded && { stream: apiStream(id), expected: expectedOf(loaded), events: [] };
