@@ -118,8 +118,8 @@ async function serve(options: Edge, route: Route, context: Context): Promise<Rep
     address: plainAddress(context.req.socket.remoteAddress),
     gone: goneSignal(context),
   };
-  if (route.form === 'problem') refuseUnknownParameters(route, call);
-  return route.handle(call, services);
+  const warnings = judgeParameters(route, call);
+  return withWarnings(await route.handle(call, services), warnings);
 }
 
 function goneSignal({ res }: Context): AbortSignal {
@@ -161,13 +161,29 @@ function reaches({ apis }: Call['caller'], route: Route, scope: RouteScope, { ap
   return apiId === undefined ? route.isNarrowed === true : apis.has(apiId);
 }
 
-function refuseUnknownParameters({ parameters }: Route, { query }: Call): void {
+/** On own routes a 400; on documented ones a warning, which writes of definitions give with their others. */
+function judgeParameters({ form, parameters, isDefinition }: Route, { query }: Call): readonly string[] {
+  if (form === 'documented' && isDefinition) return [];
   const known = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
-  for (const name of query.keys()) {
-    if (known.includes(name)) continue;
-    const nearest = nearestName(name, known);
-    throw queryInvalid(name, `unknown parameter${nearest ? `, did you mean "${nearest}"?` : ''}`);
-  }
+  return [...new Set(query.keys())]
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const nearest = nearestName(name, known);
+      const text = `unknown parameter${nearest ? `, did you mean "${nearest}"?` : ''}`;
+      if (form === 'problem') throw queryInvalid(name, text);
+      return `/query/${encodeURIComponent(name.slice(0, maxShownName).toWellFormed())}: ${text}`;
+    });
+}
+
+const maxShownName = 100;
+const maxWarnings = 10;
+
+/** The header counts all of them; the first ones are said. */
+function withWarnings(reply: Reply, warnings: readonly string[]): Reply {
+  if (warnings.length === 0) return reply;
+  const count = Number(reply.headers?.['x-svc-warnings'] ?? 0) + warnings.length;
+  const said = warnings.slice(0, maxWarnings).join('; ');
+  return { ...reply, headers: { ...reply.headers, 'x-svc-warnings': String(count), 'x-svc-warning': said } };
 }
 
 /** A path that is not there, or not with this method. Strangers learn neither. */

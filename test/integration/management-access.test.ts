@@ -212,6 +212,36 @@ describe('the management API', () => {
     expect((await management.call('GET', known, undefined, bearer(viewer))).status).to.equal(200);
   });
 
+  const remarks: readonly [path: string, count: string, said: string | null][] = [
+    ['/api/keys?tags=x', '1', '/query/tags: unknown parameter, did you mean "tag"?'],
+    ['/api/keys?tag=x', '', null],
+    ['/api/certs?zzzzzz=1&zzzzzz=2', '1', '/query/zzzzzz: unknown parameter'],
+    ['/api/policies?%C3%A4%0Abcdefg=1', '1', '/query/%C3%A4%0Abcdefg: unknown parameter'],
+    ['/api/apis?a1111111=&b1111111=', '2', '/query/a1111111: unknown parameter; /query/b1111111: unknown parameter'],
+  ];
+  for (const [path, count, said] of remarks) {
+    it(`remarks on parameters that a documented route does not know: ${path}`, async () => {
+      const { status, headers } = await management.call('GET', path);
+      expect(status).to.equal(200);
+      expect(headers.get('x-svc-warnings') ?? '').to.equal(count);
+      expect(headers.get('x-svc-warning')).to.equal(said);
+    });
+  }
+
+  for (const path of [
+    ...['/api/apis', known, '/api/apis/known/revisions', '/api/apis/known/revisions/0', '/api/apis/known/chain'],
+    ...['/api/apis/known/diff?from=0', '/api/apis/known/rollout', '/api/certs', '/api/keys', '/api/policies'],
+    ...['/api/tokens', '/api/audit', '/api/audit/1', '/api/config', '/api/config/diff?from=1', '/api/organisations'],
+    '/api/gateways',
+  ]) {
+    it(`waits for a revision that is there and not for one that is none: ${path}`, async () => {
+      const at = `${path}${path.includes('?') ? '&' : '?'}minRevision=`;
+      expect((await management.call('GET', `${at}1`)).status).to.equal(200);
+      const answer = await management.call('GET', `${at}soon`);
+      expect([answer.status, answer.headers.get('x-svc-error-code')]).to.deep.equal([400, 'query_invalid']);
+    });
+  }
+
   describe('in its log', () => {
     it('has a line for each refusal, no fault and no token', () => {
       const { lines } = management.log;

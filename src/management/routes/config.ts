@@ -5,6 +5,7 @@ import { shortPosition } from '../../../domain/event-store.ts';
 import { type ChangeSummary, features } from '../../../projections/change-summary.ts';
 import { readOptions } from '../bodies.ts';
 import { booleanParameter, type Call, checkComment, commandContext, wordParameter } from '../call.ts';
+import { awaitRevision } from '../conditional.ts';
 import { configDifferences } from '../config-diff.ts';
 import { type ConfigKind, configAt, configKinds, loadObject, restoredKinds } from '../config-objects.ts';
 import { snapshotAt } from '../config-snapshot.ts';
@@ -29,6 +30,7 @@ const shownMoment = ({ position, time }: Moment): JsonObject => ({
 
 async function show(call: Call, services: Services): Promise<Reply> {
   const form = wordParameter(call, 'form', ['objects', 'snapshot']);
+  await awaitRevision(call.query, ['history'], services.projector);
   const moment = await momentAt(call, services, 'at');
   const { orgId } = call.caller;
   const headers = { 'x-svc-revision': shortPosition(moment.position) };
@@ -56,6 +58,7 @@ async function* configText(call: Call, { store, models }: Services, moment: Mome
 
 async function diff(call: Call, services: Services): Promise<Reply> {
   if (!call.query.has('from')) throw queryInvalid('from', 'is required: a position, a time, or current');
+  await awaitRevision(call.query, ['history'], services.projector);
   const from = await momentAt(call, services, 'from');
   const to = await momentAt(call, services, 'to');
   return { status: 200, stream: diffText(call, services, from, to) };
@@ -187,6 +190,7 @@ export const configRoutes: readonly Route[] = [
         enum: ['objects', 'snapshot'],
         default: 'objects',
       }),
+      parameter.minRevision,
     ],
     answer: {
       description: 'The configuration',
@@ -207,6 +211,7 @@ export const configRoutes: readonly Route[] = [
     parameters: [
       queryParameter('from', 'A position, a time (RFC 3339), or `current`.'),
       queryParameter('to', 'The same; `current` when absent.'),
+      parameter.minRevision,
     ],
     answer: {
       description: 'The differences',

@@ -8,13 +8,16 @@ import { FeedRefusal, type GatewayReport } from '../../../gateway/feed/feed.ts';
 import { listNodes, type RegisteredNode } from '../../../projections/nodes.ts';
 import { readJsonObject } from '../bodies.ts';
 import type { Call } from '../call.ts';
+import { awaitRevision } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
 import { goneAfterMs, type LastSeen, lagOf } from '../nodes.ts';
 import { feedSchemas } from '../openapi-feed-schemas.ts';
+import { minRevision } from '../parameters.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 
-async function list(_: Call, services: Services): Promise<Reply> {
+async function list(call: Call, services: Services): Promise<Reply> {
+  await awaitRevision(call.query, ['nodes'], services.projector);
   const { store, models, nodes, organisations } = services;
   const [seen, head] = await Promise.all([nodes.lastSeen(), store.head()]);
   const gateways = listNodes(models, organisations.home).map((node) =>
@@ -23,7 +26,8 @@ async function list(_: Call, services: Services): Promise<Reply> {
   return { status: 200, body: { position: shortPosition(head), gateways: await Promise.all(gateways) } };
 }
 
-async function show({ params }: Call, services: Services): Promise<Reply> {
+async function show({ params, query }: Call, services: Services): Promise<Reply> {
+  await awaitRevision(query, ['nodes'], services.projector);
   const { store, models, nodes, organisations } = services;
   const found = listNodes(models, organisations.home).find(({ nodeId }) => nodeId === params['nodeId']);
   if (!found) throw unknown(params['nodeId'] ?? '');
@@ -132,7 +136,8 @@ export const gatewayRoutes: readonly Route[] = [
       schema: { $ref: '#/components/schemas/GatewayList' },
       example: { position: '12', gateways: [example] },
     },
-    errors: [],
+    parameters: [minRevision],
+    errors: ['revision_not_reached'],
     handle: list,
   },
   {
@@ -144,7 +149,8 @@ export const gatewayRoutes: readonly Route[] = [
     scope: 'gateways:read',
     isInstallation: true,
     answer: { description: 'The gateway', schema: { $ref: '#/components/schemas/Gateway' }, example },
-    errors: ['gateway_unknown'],
+    parameters: [minRevision],
+    errors: ['gateway_unknown', 'revision_not_reached'],
     handle: show,
   },
   {

@@ -46,8 +46,9 @@ async function list(call: Call, services: Services): Promise<Reply> {
 }
 
 /** From the log itself, so that it is there even before the read model is. */
-async function show(call: Call, { store, now }: Services): Promise<Reply> {
+async function show(call: Call, { store, projector, now }: Services): Promise<Reply> {
   const apiId = apiIdOf(call);
+  if (call.query.has('minRevision')) await awaitRevision(call.query, ['history'], projector);
   const revision = toRevision(call.params['revision'] ?? '');
   const at = call.query.get('at');
   const to = at === null ? undefined : await resolveAt(store, at, now().getTime());
@@ -93,6 +94,7 @@ function toRevision(text: string): bigint {
 /** `from` and `to`: a revision, a time, a position after an at sign, or `current`, which `to` is when it is absent. */
 async function diff(call: Call, services: Services): Promise<Reply> {
   const apiId = apiIdOf(call);
+  await awaitRevision(call.query, ['history'], services.projector);
   const from = await sideOf(call, services, apiId, 'from');
   const to = await sideOf(call, services, apiId, 'to');
   const difference = documentDifference('api', comparable(from), comparable(to));
@@ -184,9 +186,9 @@ export const revisionRoutes: readonly Route[] = [
     tag: 'history',
     scope: 'apis:read',
     form: 'documented',
-    parameters: [parameter.at],
+    parameters: [parameter.at, parameter.minRevision],
     answer: { description: 'The revision', schema: { $ref: '#/components/schemas/Revision' } },
-    errors: ['api_unknown', 'revision_unknown', 'at_invalid', 'id_invalid'],
+    errors: ['api_unknown', 'revision_unknown', 'revision_not_reached', 'at_invalid', 'id_invalid'],
     handle: show,
   },
   {
@@ -200,9 +202,10 @@ export const revisionRoutes: readonly Route[] = [
     parameters: [
       parameter.queryParameter('from', 'A revision, a time (RFC 3339), `@` and a position, or `current`.'),
       parameter.queryParameter('to', 'The same; `current` when absent.'),
+      parameter.minRevision,
     ],
     answer: { description: 'The difference', schema: { $ref: '#/components/schemas/ApiDiff' } },
-    errors: ['api_unknown', 'revision_unknown', 'at_invalid', 'query_invalid', 'id_invalid'],
+    errors: ['api_unknown', 'revision_unknown', 'revision_not_reached', 'at_invalid', 'query_invalid', 'id_invalid'],
     handle: diff,
   },
   rollbackRoute,
