@@ -49,7 +49,11 @@ export type RefusalCode =
   | 'token_ended'
   | 'token_exceeds'
   | 'token_needed'
-  | 'token_unknown';
+  | 'token_unknown'
+  | 'webhook_exists'
+  | 'webhook_in_use'
+  | 'webhook_invalid'
+  | 'webhook_unknown';
 
 /** Thrown by deciders and document functions; nothing has happened. */
 export class Refusal extends Error {
@@ -183,6 +187,20 @@ export const policyInUse = (keyHashes: readonly string[]): Refusal => {
   const shown = keyHashes.slice(0, maxShownKeys).join(', ');
   const more = keyHashes.length > maxShownKeys ? ` and ${keyHashes.length - maxShownKeys} more` : '';
   return new Refusal('policy_in_use', `Keys name this policy (force=true deletes it all the same): ${shown}${more}`);
+};
+
+export const webhookUnknown = (): Refusal => new Refusal('webhook_unknown', 'Webhook not found.');
+
+export const webhookExists = (): Refusal => new Refusal('webhook_exists', 'Duplicate webhook_id.');
+
+/** Never with a value of the body in it: that may be a secret. */
+export const webhookInvalid = (problems: readonly Problem[]): Refusal =>
+  new Refusal('webhook_invalid', `Webhook object validation failed. ${problems.map(pointerLine).join('; ')}`, problems);
+
+export const webhookInUse = (apiIds: readonly string[]): Refusal => {
+  const shown = apiIds.slice(0, maxShownKeys).join(', ');
+  const more = apiIds.length > maxShownKeys ? ` and ${apiIds.length - maxShownKeys} more` : '';
+  return new Refusal('webhook_in_use', `APIs name this webhook (force=true deletes it all the same): ${shown}${more}`);
 };
 
 const pointerLine = ({ pointer, message }: Problem): string => `${pointer}: ${message}`;

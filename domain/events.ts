@@ -14,6 +14,7 @@ import type { ReservationEvent } from './reservation.ts';
 import { sealedDocuments, sealedFields } from './sealed-fields.ts';
 import type { TokenEvent } from './token.ts';
 import { currentSchema, ProgramTooOld, upcast } from './upcast.ts';
+import type { WebhookEvent } from './webhook.ts';
 
 export type DomainEvent =
   | AnchorEvent
@@ -24,7 +25,8 @@ export type DomainEvent =
   | OrganisationEvent
   | PolicyEvent
   | ReservationEvent
-  | TokenEvent;
+  | TokenEvent
+  | WebhookEvent;
 
 /** Every type of the union; a stored type that is not here means that the program is older than the log. */
 const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
@@ -43,6 +45,7 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   OrganisationCreated: true,
   OrganisationUpdated: true,
   ConfigRestored: true,
+  SecretShredded: true,
   NameReserved: true,
   NameReleased: true,
   AuditAnchored: true,
@@ -60,6 +63,9 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   PolicyCreated: true,
   PolicyUpdated: true,
   PolicyDeleted: true,
+  WebhookCreated: true,
+  WebhookUpdated: true,
+  WebhookDeleted: true,
 };
 
 /** The bytes of an event. Throws when a secret would be written in clear: sealing was forgotten. */

@@ -15,6 +15,7 @@ export type TokenId = Branded<'TokenId'>;
 /** The lower-case hex SHA-256 of an access key. */
 export type KeyHash = Branded<'KeyHash'>;
 export type PolicyId = Branded<'PolicyId'>;
+export type WebhookId = Branded<'WebhookId'>;
 
 const apiIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -44,6 +45,12 @@ export const toTokenId = (text: string): TokenId => {
 export const toPolicyId = (text: string): PolicyId => {
   if (!apiIdPattern.test(text)) throw invalidId();
   return text as PolicyId;
+};
+
+/** Refuses as `toApiId` does. */
+export const toWebhookId = (text: string): WebhookId => {
+  if (!apiIdPattern.test(text)) throw invalidId();
+  return text as WebhookId;
 };
 
 const keyHashPattern = /^[0-9a-f]{64}$/;
@@ -76,6 +83,7 @@ export const orgStream = (id: OrgId): string => `org-${id}`;
 export const tokenStream = (id: TokenId): string => `token-${id}`;
 export const keyStream = (id: KeyHash): string => `key-${id}`;
 export const policyStream = (id: PolicyId): string => `policy-${id}`;
+export const webhookStream = (id: WebhookId): string => `webhook-${id}`;
 export const nodeStream = (id: NodeId): string => `gwnode-${id}`;
 /** The claim of one host and listen path; `hash` is the SHA-256 hex of its normal form. */
 export const routeStream = (hash: string): string => `uniq-route.${hash}`;

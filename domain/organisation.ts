@@ -44,6 +44,13 @@ export type OrganisationEvent =
       readonly changed: readonly RestoredObject[];
       readonly skipped: readonly SkippedObject[];
       readonly comment: string;
+    }
+  | {
+      /** No event of the stream that holds a secret under this data key opens any more. */
+      readonly type: 'SecretShredded';
+      readonly orgId: OrgId;
+      readonly stream: string;
+      readonly kid: string;
     };
 
 export type OrganisationCommand =
@@ -51,7 +58,8 @@ export type OrganisationCommand =
   | { readonly type: 'CreateOrganisation'; readonly orgId: OrgId; readonly name: string }
   | ({ readonly type: 'AddOrganisation' } & Stated)
   | ({ readonly type: 'UpdateOrganisation' } & Stated)
-  | ({ readonly type: 'CloseRestore' } & Omit<Extract<OrganisationEvent, { type: 'ConfigRestored' }>, 'type'>);
+  | ({ readonly type: 'CloseRestore' } & Omit<Extract<OrganisationEvent, { type: 'ConfigRestored' }>, 'type'>)
+  | { readonly type: 'ShredSecret'; readonly orgId: OrgId; readonly stream: string; readonly kid: string };
 
 export type OrganisationState = { readonly terms?: OrganisationTerms };
 
@@ -70,6 +78,8 @@ function decide(command: OrganisationCommand, state: OrganisationState): readonl
     // A restore that changes nothing has not happened.
     case 'CloseRestore':
       return command.changed.length === 0 ? [] : [{ ...command, type: 'ConfigRestored' }];
+    case 'ShredSecret':
+      return [{ ...command, type: 'SecretShredded' }];
     default:
       return never(command);
   }
@@ -102,6 +112,7 @@ function evolve(state: OrganisationState, event: OrganisationEvent): Organisatio
     case 'OrganisationUpdated':
       return { terms: termsOf(event) };
     case 'ConfigRestored':
+    case 'SecretShredded':
       return state;
     default:
       return never(event);

@@ -3,11 +3,12 @@ import { type ApiEvent, type ApiState, api } from './api/api.ts';
 import type { CertificateEvent, CertificateFacts } from './certificate.ts';
 import { routeTaken, type Warning } from './errors.ts';
 import { never, type Secret } from './event.ts';
-import type { ApiId, CertId, KeyHash, OrgId, PolicyId } from './ids.ts';
+import type { ApiId, CertId, KeyHash, OrgId, PolicyId, WebhookId } from './ids.ts';
 import type { KeyEvent, KeyState } from './key.ts';
 import { labelled, sameLabels } from './labels.ts';
 import type { PolicyEvent, PolicyState } from './policy.ts';
 import { type ReservationEvent, type ReservationState, reservation } from './reservation.ts';
+import { type WebhookEvent, type WebhookState, webhook } from './webhook.ts';
 
 /** `kept`: made later, and left because that was asked for. */
 type RestoreChange = 'created' | 'changed' | 'deleted' | 'kept' | 'none';
@@ -144,6 +145,26 @@ export function restorePolicy(
   if (!now.exists) return { change: 'created', events: [{ type: 'PolicyCreated', ...stated }] };
   if (now.docSha256 === docSha256 && sameLabels(now.labels, labels)) return unchanged;
   return { change: 'changed', events: [{ type: 'PolicyUpdated', ...stated }] };
+}
+
+/** A webhook as it was. `then` has its secrets for their new place, and the digest that goes with them. */
+export function restoreWebhook(
+  { orgId, webhookId }: { readonly orgId: OrgId; readonly webhookId: WebhookId },
+  { now, then }: Then<WebhookState>,
+  { keepNew }: Pick<RestoreOptions, 'keepNew'>,
+): Restored<WebhookEvent> {
+  if (!then.exists) {
+    if (!now.exists) return unchanged;
+    return keepNew
+      ? kept
+      : { change: 'deleted', events: [{ type: 'WebhookDeleted', orgId, webhookId, docSha256: now.docSha256 }] };
+  }
+  const { document, docSha256, sealed, labels = {} } = then;
+  const secrets = sealed ? { secrets: sealed.secrets } : {};
+  const stated = { orgId, webhookId, document, ...secrets, docSha256, labels };
+  const type = now.exists ? 'UpdateWebhook' : 'CreateWebhook';
+  const events = webhook.decide({ type, ...stated }, now);
+  return events.length === 0 ? unchanged : { change: now.exists ? 'changed' : 'created', events };
 }
 
 /** A key as it was; the key itself is the same, because its hash is its id. */

@@ -1,6 +1,7 @@
 /** Which members of which event types are secret. The codec refuses to write one of them in clear. */
 import { findApiSecrets } from './api/secret-fields.ts';
 import type { FindSecrets } from './document-secrets.ts';
+import { findWebhookSecrets } from './webhook.ts';
 
 /** Paths from the event, by type. */
 export const sealedFields: Readonly<Record<string, readonly string[]>> = {
@@ -14,4 +15,6 @@ export const sealedDocuments: Readonly<Record<string, FindSecrets>> = {
   ApiDefinitionPatched: findApiSecrets,
   ApiDefinitionReplaced: findApiSecrets,
   ApiDefinitionRolledBack: findApiSecrets,
+  WebhookCreated: findWebhookSecrets,
+  WebhookUpdated: findWebhookSecrets,
 };

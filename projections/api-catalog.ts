@@ -84,6 +84,10 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'PolicyCreated':
     case 'PolicyUpdated':
     case 'PolicyDeleted':
+    case 'WebhookCreated':
+    case 'WebhookUpdated':
+    case 'WebhookDeleted':
+    case 'SecretShredded':
       return [];
     default:
       return never(event);

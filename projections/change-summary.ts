@@ -7,6 +7,7 @@ import { isObject, textAt } from '../domain/json.ts';
 import type { KeyEvent } from '../domain/key.ts';
 import type { PolicyEvent } from '../domain/policy.ts';
 import type { TokenEvent, TokenTerms } from '../domain/token.ts';
+import type { WebhookEvent } from '../domain/webhook.ts';
 
 export const features = [
   'authentication',
@@ -153,6 +154,8 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
       return [`organisation "${event.name}": ${organisationTerms(event)}`];
     case 'ConfigRestored':
       return restored(event);
+    case 'SecretShredded':
+      return [`a secret of ${event.stream} shredded`];
     case 'NameReserved':
       return [`${route(event.value)} reserved for API ${event.owner}`];
     case 'NameReleased':
@@ -186,9 +189,9 @@ function organisationTerms({
   return held.join(', ') || 'no rules of its own';
 }
 
-type AccessEvent = KeyEvent | PolicyEvent | TokenEvent;
+type AccessEvent = KeyEvent | PolicyEvent | TokenEvent | WebhookEvent;
 
-const isAccess = (event: DomainEvent): event is AccessEvent => /^(Key|Policy|Token)/.test(event.type);
+const isAccess = (event: DomainEvent): event is AccessEvent => /^(Key|Policy|Token|Webhook)/.test(event.type);
 
 function summariseAccess(event: AccessEvent): readonly string[] {
   switch (event.type) {
@@ -216,6 +219,12 @@ function summariseAccess(event: AccessEvent): readonly string[] {
       return [`policy "${textAt(event.document, 'name') ?? event.policyId}" changed`];
     case 'PolicyDeleted':
       return ['policy deleted'];
+    case 'WebhookCreated':
+      return [`webhook "${textAt(event.document, 'name') ?? event.webhookId}" created`];
+    case 'WebhookUpdated':
+      return [`webhook "${textAt(event.document, 'name') ?? event.webhookId}" changed`];
+    case 'WebhookDeleted':
+      return ['webhook deleted'];
     default:
       return never(event);
   }

@@ -153,6 +153,10 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'PolicyCreated':
     case 'PolicyUpdated':
     case 'PolicyDeleted':
+    case 'WebhookCreated':
+    case 'WebhookUpdated':
+    case 'WebhookDeleted':
+    case 'SecretShredded':
       return undefined;
     default:
       return never(event);

@@ -64,7 +64,7 @@ export const historyProjection: Projection = {
   name: 'history',
   version: 3,
   collections: [history, aggregates],
-  filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit', 'token', 'key', 'policy'] },
+  filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit', 'token', 'key', 'policy', 'webhook'] },
   onPoison: 'park-by-stream',
   apply: applyToHistory,
 };
@@ -149,6 +149,7 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'OrganisationUpdated':
       return { name: event.name };
     case 'ConfigRestored':
+    case 'SecretShredded':
       return before;
     case 'NameReserved':
     case 'NameReleased':
@@ -172,8 +173,12 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'PolicyCreated':
     case 'PolicyUpdated':
       return { name: textAt(event.document, 'name') ?? '', docSha256: event.docSha256 };
+    case 'WebhookCreated':
+    case 'WebhookUpdated':
+      return { name: textAt(event.document, 'name') ?? '', docSha256: event.docSha256 };
     case 'KeyDeleted':
     case 'PolicyDeleted':
+    case 'WebhookDeleted':
       return { ...before, docSha256: event.docSha256 };
     default:
       return never(event);

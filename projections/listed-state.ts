@@ -8,6 +8,7 @@ import { keyListing } from './keys.ts';
 import { policyListing } from './policies.ts';
 import type { Projection } from './projection.ts';
 import type { Document, DocumentReader } from './read-model-store.ts';
+import { webhookListing } from './webhooks.ts';
 
 /** `whole`: the collection that the projection folds from; `entries`: the one that lists read. */
 export type Listing = {
@@ -18,7 +19,7 @@ export type Listing = {
 };
 
 /** Every kind of object whose past can be listed. */
-export const listings: readonly Listing[] = [apiListing, certificateListing, keyListing, policyListing];
+export const listings: readonly Listing[] = [apiListing, certificateListing, keyListing, policyListing, webhookListing];
 
 /**
  * The entry after the event; undefined when the object is gone or of a kind that no list shows. The projection reads the

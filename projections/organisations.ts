@@ -37,7 +37,8 @@ function apply(
   switch (event.type) {
     case 'OrganisationCreated':
     case 'OrganisationUpdated':
-    case 'ConfigRestored': {
+    case 'ConfigRestored':
+    case 'SecretShredded': {
       const { orgId } = event;
       const before = findOrganisation(documents, orgId);
       const { terms } = organisation.evolve(before ? { terms: before.terms } : organisation.initial, event);
@@ -47,7 +48,8 @@ function apply(
       const body: StoredOrganisation = {
         ...{ orgId, terms, createdAt: before?.createdAt ?? time, createdPosition },
         // A restore moves the place in the stream, and with it the tag, and changes nothing else.
-        updatedAt: event.type === 'ConfigRestored' ? (before?.updatedAt ?? time) : time,
+        updatedAt:
+          event.type === 'ConfigRestored' || event.type === 'SecretShredded' ? (before?.updatedAt ?? time) : time,
         ...{ revision: String(revision), position },
       };
       return [

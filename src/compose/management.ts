@@ -13,6 +13,7 @@ import { organisationsProjection } from '../../projections/organisations.ts';
 import { policiesProjection } from '../../projections/policies.ts';
 import { startProjector } from '../../projections/projector.ts';
 import { tokensProjection } from '../../projections/tokens.ts';
+import { webhooksProjection } from '../../projections/webhooks.ts';
 import type { Settings } from '../config/settings.ts';
 import { withCommandRecords } from '../management/command-records.ts';
 import { secretsFrom } from '../management/definition-secrets.ts';
@@ -64,7 +65,7 @@ export async function startManagementRole(
   await ensureBootstrapToken(store, orgId, adminToken.token, now);
   const projections = [
     ...[apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection, tokensProjection],
-    ...[keysProjection, policiesProjection, organisationsProjection],
+    ...[keysProjection, policiesProjection, organisationsProjection, webhooksProjection],
     ...(store.can.commandRecord ? [] : [commandsProjection]),
   ];
   const projector = startProjector({ store, models, projections, log });

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import type { CertId } from '../../domain/ids.ts';
-import { type OrgId, type TokenId, toApiId, toKeyHash, toPolicyId } from '../../domain/ids.ts';
+import { type OrgId, type TokenId, toApiId, toKeyHash, toPolicyId, toWebhookId } from '../../domain/ids.ts';
 import { type AuditEntry, findAuditEntry } from '../../projections/history-lists.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
 import { findToken } from '../../projections/tokens.ts';
@@ -12,7 +12,7 @@ import { documentDifference } from './config-diff.ts';
 import { certificateAtRevision, certificateDocument } from './config-objects.ts';
 import { comparable } from './derived-fields.ts';
 import { maskedObject } from './held-secrets.ts';
-import { loadKey, loadPolicy, loadToken } from './load.ts';
+import { loadKey, loadPolicy, loadToken, loadWebhook } from './load.ts';
 import type { PersonalData } from './personal-data.ts';
 import { apiAtRevision } from './time-travel.ts';
 
@@ -87,6 +87,10 @@ async function documentAt(
         kind === 'key' ? loadKey(store, toKeyHash(id), revision) : loadPolicy(store, toPolicyId(id), revision);
       const { state } = await load;
       return state.exists ? maskedObject(state.document) : undefined;
+    }
+    case 'webhook': {
+      const { state } = await loadWebhook(store, toWebhookId(id), revision);
+      return state.exists ? comparable(state) : undefined;
     }
     case 'token': {
       const { state } = await loadToken(store, id as TokenId, revision);

@@ -5,7 +5,7 @@ import { maskedNames } from '../../domain/document-secrets.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { type EventStore, type Position, shortPosition } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
-import { type OrgId, toApiId, toKeyHash, toPolicyId } from '../../domain/ids.ts';
+import { type OrgId, toApiId, toKeyHash, toPolicyId, toWebhookId } from '../../domain/ids.ts';
 import { type Labels, labelled } from '../../domain/labels.ts';
 import { type CertificateContent, certificateContent } from '../../domain/restore.ts';
 import { objectsAt, type PastObject } from '../../projections/past.ts';
@@ -13,15 +13,15 @@ import type { DocumentReader } from '../../projections/read-model-store.ts';
 import { comparable, documentSha256 } from './derived-fields.ts';
 import { gather } from './gather.ts';
 import { maskedObject } from './held-secrets.ts';
-import { loadKey, loadPolicy } from './load.ts';
+import { loadKey, loadPolicy, loadWebhook } from './load.ts';
 import { apiAtRevision, eventsUpTo } from './time-travel.ts';
 
 /** The kinds that a configuration holds, in the order in which they are shown. */
-export const configKinds = ['cert', 'api', 'policy', 'key'] as const;
+export const configKinds = ['cert', 'api', 'policy', 'webhook', 'key'] as const;
 export type ConfigKind = (typeof configKinds)[number];
 
 /** What a restore brings back unless it is told more: a key that was revoked must not return by accident. */
-export const restoredKinds: readonly ConfigKind[] = ['cert', 'api', 'policy'];
+export const restoredKinds: readonly ConfigKind[] = ['cert', 'api', 'policy', 'webhook'];
 
 export type ConfigObject = {
   readonly kind: ConfigKind;
@@ -78,6 +78,12 @@ export async function loadComparable(store: EventStore, orgId: OrgId, object: Na
       throw new Error(`${object.stream} has no state at revision ${revision}, though the history knows it`);
     const prefix = 'prefix' in state && typeof state.prefix === 'string' ? { prefix: state.prefix } : {};
     return { ...place, sha256: state.docSha256, ...labelled(state.labels), ...prefix, document: state.document };
+  }
+  if (kind === 'webhook') {
+    const { state } = await loadWebhook(store, toWebhookId(id), BigInt(revision));
+    if (!state.exists)
+      throw new Error(`${object.stream} has no state at revision ${revision}, though the history knows it`);
+    return { ...place, sha256: state.docSha256, ...labelled(state.labels), document: comparable(state) };
   }
   const api = await apiAtRevision(store, orgId, toApiId(id), BigInt(revision));
   if (!api) throw new Error(`${object.stream} has no state at revision ${revision}, though the history knows it`);

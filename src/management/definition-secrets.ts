@@ -9,8 +9,10 @@ import {
   sealedPath,
   type TakenSecrets,
   takeSecrets,
+  withoutSecrets,
 } from '../../domain/document-secrets.ts';
 import type { JsonObject } from '../../domain/event.ts';
+import { findWebhookSecrets } from '../../domain/webhook.ts';
 import type { OpenSecrets } from '../../gateway/feed/vault.ts';
 import { type HeldSecrets, isSealed } from './held-secrets.ts';
 
@@ -37,10 +39,42 @@ export async function openDocument(
 }
 
 /** `held`: what masks and texts that did not change go on with. */
-export const takeApiSecrets = (
-  document: ApiDocument,
-  held: OpenedDocument = { document: {}, secrets: [] },
-): TakenSecrets => takeSecrets(document, held, findApiSecrets, v7);
+export const takeApiSecrets = (document: ApiDocument, held: OpenedDocument = nothingHeld): TakenSecrets =>
+  takeSecrets(document, held, findApiSecrets, v7);
+
+/** The same for a webhook. */
+export const takeWebhookSecrets = (document: JsonObject, held: OpenedDocument = nothingHeld): TakenSecrets =>
+  takeSecrets(document, held, findWebhookSecrets, v7);
+
+const nothingHeld: OpenedDocument = { document: {}, secrets: [] };
+
+export type Reopened<State> = {
+  readonly state: State;
+  readonly clear: JsonObject;
+  /** The first key that is gone; what it sealed is left out. */
+  readonly gone?: string;
+};
+
+/** A state of the past with its secrets for their new place. */
+export async function reopened<State extends StoredDocument>(
+  ring: HeldSecrets,
+  stream: string,
+  was: State,
+  take: typeof takeApiSecrets,
+): Promise<Reopened<State>> {
+  const held = await openDocument(ring, stream, was);
+  const gone = goneSecrets(held);
+  const document = withoutSecrets(
+    was.document,
+    gone.map(({ pointer }) => pointer),
+  );
+  const taken = take(document, held);
+  const { sealed: _, ...rest } = was;
+  // The type of the event to come is not known here, and nobody asks for it before there is one.
+  const sealed = taken.secrets.length === 0 ? {} : { sealed: { type: '', secrets: taken.secrets } };
+  const state = { ...rest, document: taken.document, ...sealed } as unknown as State;
+  return { state, clear: taken.clear, ...(gone[0] ? { gone: gone[0].kid } : {}) };
+}
 
 /** Pointers of secrets whose key is gone. */
 export const goneSecrets = ({ secrets }: OpenedDocument): readonly HeldSecret[] =>

@@ -87,6 +87,10 @@ export const errorCatalogue = {
   unauthorised: { status: 401, title: 'The token is missing or unknown' },
   version_exists: { status: 409, title: 'The base has a version of this name' },
   version_name_missing: { status: 422, title: 'A version needs a name' },
+  webhook_exists: { status: 409, title: 'A webhook with this id exists' },
+  webhook_in_use: { status: 409, title: 'APIs name the webhook' },
+  webhook_invalid: { status: 400, title: 'The document of the webhook is not valid' },
+  webhook_unknown: { status: 404, title: 'The webhook does not exist' },
 } as const satisfies Readonly<Record<string, Entry>>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

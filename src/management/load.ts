@@ -18,12 +18,15 @@ import {
   policyStream,
   type TokenId,
   tokenStream,
+  type WebhookId,
+  webhookStream,
 } from '../../domain/ids.ts';
 import { type KeyState, key } from '../../domain/key.ts';
 import { type OrganisationState, organisation } from '../../domain/organisation.ts';
 import { type PolicyState, policy } from '../../domain/policy.ts';
 import { type ReservationState, reservation } from '../../domain/reservation.ts';
 import { type TokenState, token } from '../../domain/token.ts';
+import { type WebhookState, webhook } from '../../domain/webhook.ts';
 
 export type Loaded<State> = {
   readonly state: State;
@@ -96,20 +99,23 @@ export const loadToken = (store: EventStore, tokenId: TokenId, to?: bigint): Pro
     ...(to === undefined ? {} : { to }),
   });
 
-/** Every event of a key or a policy holds the whole of it. */
+/** Every event of a key, a policy or a webhook holds the whole of it. */
 export const loadKey = (store: EventStore, keyHash: KeyHash, to?: bigint): Promise<Loaded<KeyState>> =>
   load(store, key, { stream: keyStream(keyHash), isWhole: () => true, ...(to === undefined ? {} : { to }) });
 
 export const loadPolicy = (store: EventStore, policyId: PolicyId, to?: bigint): Promise<Loaded<PolicyState>> =>
   load(store, policy, { stream: policyStream(policyId), isWhole: () => true, ...(to === undefined ? {} : { to }) });
 
-/** A restore closes in the stream of its organisation and says nothing of its terms. */
+/** A restore closes in the stream of its organisation, a shred is told there; neither says anything of its terms. */
 export const loadOrganisation = (store: EventStore, orgId: OrgId, to?: bigint): Promise<Loaded<OrganisationState>> =>
   load(store, organisation, {
     stream: orgStream(orgId),
-    isWhole: ({ type }) => type !== 'ConfigRestored',
+    isWhole: ({ type }) => type !== 'ConfigRestored' && type !== 'SecretShredded',
     ...(to === undefined ? {} : { to }),
   });
+
+export const loadWebhook = (store: EventStore, webhookId: WebhookId, to?: bigint): Promise<Loaded<WebhookState>> =>
+  load(store, webhook, { stream: webhookStream(webhookId), isWhole: () => true, ...(to === undefined ? {} : { to }) });
 
 export const loadReservation = (store: EventStore, stream: string): Promise<Loaded<ReservationState>> =>
   load(store, reservation, { stream, isWhole: () => true });

@@ -1,11 +1,10 @@
 /** What a restore would do: per object the events between now and then, who takes which route, and what stands in the way. */
 import type { ApiState } from '../../domain/api/api.ts';
-import { withoutSecrets } from '../../domain/document-secrets.ts';
 import { type Problem, Refusal, type Warning } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
 import type { DomainEvent } from '../../domain/events.ts';
-import { type CertId, type OrgId, toApiId, toKeyHash, toPolicyId } from '../../domain/ids.ts';
+import { type CertId, type OrgId, toApiId, toKeyHash, toPolicyId, toWebhookId } from '../../domain/ids.ts';
 import { key } from '../../domain/key.ts';
 import { policy } from '../../domain/policy.ts';
 import {
@@ -15,7 +14,9 @@ import {
   restoreCertificate,
   restoreKey,
   restorePolicy,
+  restoreWebhook,
 } from '../../domain/restore.ts';
+import { webhook } from '../../domain/webhook.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
 import { bounded } from './api-next.ts';
@@ -27,11 +28,11 @@ import {
   configKinds,
   type Named,
 } from './config-objects.ts';
-import { goneSecrets, openDocument, takeApiSecrets } from './definition-secrets.ts';
-import { comparable, withDerivedFields } from './derived-fields.ts';
+import { reopened, type StoredDocument, takeApiSecrets, takeWebhookSecrets } from './definition-secrets.ts';
+import { comparable, documentSha256, withDerivedFields } from './derived-fields.ts';
 import type { PlannedWrite } from './handle-command.ts';
 import { type HeldSecrets, isSealed } from './held-secrets.ts';
-import { expectedOf, type Loaded, loadApi, loadCertificate, loadKey, loadPolicy } from './load.ts';
+import { expectedOf, type Loaded, loadApi, loadCertificate, loadKey, loadPolicy, loadWebhook } from './load.ts';
 import type { ValidateOpenApi } from './validate.ts';
 
 export type RestoreDeps = {
@@ -126,7 +127,13 @@ async function apiItem(
   const foreign = loaded.state.exists && loaded.state.orgId !== orgId;
   const now = foreign ? nowhere : loaded.state;
   const was = past ? (await loadApi(deps.store, apiId, BigInt(past.revision))).state : nowhere;
-  const { state: then, clear, gone } = await withOpenSecrets(deps.secrets, any.stream, was);
+  const {
+    state: then,
+    clear,
+    gone,
+  } = was.exists
+    ? await reopened(deps.secrets, any.stream, was, takeApiSecrets)
+    : { state: was, clear: {}, gone: undefined };
   const toRevision = String(past?.revision ?? '');
   const { problems, warnings } = then.exists
     ? await judged(deps, orgId, any.id, { ...then, document: clear })
@@ -145,26 +152,6 @@ async function apiItem(
     problems: foreign ? [foreignProblem] : problems,
     warnings: [],
   };
-}
-
-/** The state of then with its secrets for their new place; without those whose key is gone, the first of which is named. */
-async function withOpenSecrets(
-  secrets: HeldSecrets,
-  stream: string,
-  was: ApiState,
-): Promise<{ readonly state: ApiState; readonly clear: JsonObject; readonly gone?: string }> {
-  if (!was.exists) return { state: was, clear: {} };
-  const held = await openDocument(secrets, stream, was);
-  const gone = goneSecrets(held);
-  const document = withoutSecrets(
-    was.document,
-    gone.map(({ pointer }) => pointer),
-  );
-  const taken = takeApiSecrets(document, held);
-  const { sealed: _, ...rest } = was;
-  const sealed = taken.secrets.length === 0 ? {} : { sealed: { type: '', secrets: taken.secrets } };
-  const state: ApiState = { ...rest, document: taken.document, ...sealed };
-  return { state, clear: taken.clear, ...(gone[0] ? { gone: gone[0].kid } : {}) };
 }
 
 const foreignProblem: Problem = {
@@ -222,7 +209,7 @@ async function certificateItem(
   };
 }
 
-/** A key or a policy; `decided` says what happens to it. */
+/** A key, a policy or a webhook; `decided` says what happens to it. */
 function accessItem<State extends { readonly exists: false } | AccessThere>(
   { any, past }: Pair,
   loaded: Loaded<State>,
@@ -235,14 +222,14 @@ function accessItem<State extends { readonly exists: false } | AccessThere>(
     ...{ kind: any.kind, id: any.id, name: (past ?? any).name, change },
     ...(past ? { toRevision: String(past.revision) } : {}),
     write: { stream: any.stream, expected: expectedOf(loaded), events },
-    ...(now.exists ? { before: now.document } : {}),
-    ...(then.exists ? { after: then.document } : {}),
+    ...(now.exists ? { before: comparable(now) } : {}),
+    ...(then.exists ? { after: comparable(then) } : {}),
     problems: isForeign ? [{ ...foreignProblem, code: `${any.kind}_exists` }] : [],
     warnings: [],
   };
 }
 
-type AccessThere = { readonly exists: true; readonly orgId: OrgId; readonly document: JsonObject };
+type AccessThere = { readonly exists: true; readonly orgId: OrgId } & StoredDocument;
 
 async function policyItem(
   { store }: RestoreDeps,
@@ -270,7 +257,33 @@ async function keyItem(
   return accessItem(pair, loaded, { now, then }, restoreKey({ orgId, keyHash }, { now, then }, { keepNew }));
 }
 
-const itemMakers = { api: apiItem, cert: certificateItem, key: keyItem, policy: policyItem } as const;
+async function webhookItem(
+  { store, secrets }: RestoreDeps,
+  { orgId, keepNew }: RestoreRequest,
+  pair: Pair,
+): Promise<RestoreItem | undefined> {
+  const webhookId = toWebhookId(pair.any.id);
+  const loaded = await loadWebhook(store, webhookId);
+  const { past, any } = pair;
+  const now = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : webhook.initial;
+  const was = past ? (await loadWebhook(store, webhookId, BigInt(past.revision))).state : webhook.initial;
+  const { state, gone } = was.exists
+    ? await reopened(secrets, any.stream, was, takeWebhookSecrets)
+    : { state: was, gone: undefined };
+  // Without a secret it is another document.
+  const then = state.exists ? { ...state, docSha256: documentSha256(state.document, state.sealed?.secrets) } : state;
+  const item = accessItem(
+    pair,
+    loaded,
+    { now, then },
+    restoreWebhook({ orgId, webhookId }, { now, then }, { keepNew }),
+  );
+  return item && gone !== undefined ? { ...item, hole: holeOf(any, gone) } : item;
+}
+
+const itemMakers = {
+  ...{ api: apiItem, cert: certificateItem, key: keyItem, policy: policyItem, webhook: webhookItem },
+} as const;
 
 type Key = NonNullable<Parameters<typeof needsKey>[1]>['key'];
 type Opened = { readonly key?: { readonly clear: string; readonly kid: string }; readonly missing?: string };

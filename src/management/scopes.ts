@@ -27,6 +27,8 @@ export const scopeNames = [
   'projections:write',
   'system:read',
   'system:write',
+  'webhooks:read',
+  'webhooks:write',
 ] as const;
 
 export type Scope = (typeof scopeNames)[number];

@@ -87,7 +87,7 @@ export type Management = {
 /** A write waits this long until reads show it; longer is no error of the write. */
 const settleMs = 500;
 
-const written = ['apis', 'certs', 'history', 'keys', 'organisations', 'policies', 'tokens'];
+const written = ['apis', 'certs', 'history', 'keys', 'organisations', 'policies', 'tokens', 'webhooks'];
 
 export function createManagement(options: ManagementOptions): Management {
   const { settings, credentials = [], log } = options;

@@ -21,6 +21,7 @@ import {
   toCertId,
   tokenStream,
   toOrgId,
+  webhookStream,
 } from '../../domain/ids.ts';
 import type { Projection } from '../../projections/projection.ts';
 import type { Document, ReadModelStore } from '../../projections/read-model-store.ts';
@@ -158,12 +159,11 @@ export function streamOf(event: DomainEvent): string {
   if ('certId' in event) return certStream(event.certId);
   if ('keyHash' in event) return keyStream(event.keyHash);
   if ('policyId' in event) return policyStream(event.policyId);
+  if ('webhookId' in event) return webhookStream(event.webhookId);
   if ('tokenId' in event) return tokenStream(event.tokenId);
   if ('nodeId' in event) return nodeStream(event.nodeId);
   if (event.type === 'AuditAnchored') return anchorStream;
-  return event.type === 'OrganisationCreated' || event.type === 'OrganisationUpdated' || event.type === 'ConfigRestored'
-    ? orgStream(event.orgId)
-    : routeStream(sha256(event.value));
+  return 'value' in event ? routeStream(sha256(event.value)) : orgStream(event.orgId);
 }
 
 /** Metadata stands beside an event as `[event, metadata]`. */

@@ -16,6 +16,7 @@ import type { Projection } from '../../projections/projection.ts';
 import { startProjector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import { tokensProjection } from '../../projections/tokens.ts';
+import { webhooksProjection } from '../../projections/webhooks.ts';
 import { ensureBootstrapToken } from '../../src/compose/first-start.ts';
 import { createFeed } from '../../src/management/feed.ts';
 import { sealerOf } from '../../src/management/held-secrets.ts';
@@ -94,6 +95,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
       keysProjection,
       policiesProjection,
       organisationsProjection,
+      webhooksProjection,
       ...projections,
     ],
     log,

@@ -15,6 +15,7 @@ import { nodesProjection } from '../../../projections/nodes.ts';
 import { organisationsProjection } from '../../../projections/organisations.ts';
 import { policiesProjection } from '../../../projections/policies.ts';
 import { tokensProjection } from '../../../projections/tokens.ts';
+import { webhooksProjection } from '../../../projections/webhooks.ts';
 import { folded, streamOf } from '../../support/given.ts';
 
 type Golden = { readonly type: DomainEvent['type']; readonly schema: number; readonly data: object };
@@ -40,6 +41,7 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   OrganisationCreated: true,
   OrganisationUpdated: true,
   ConfigRestored: true,
+  SecretShredded: true,
   NameReserved: true,
   NameReleased: true,
   AuditAnchored: true,
@@ -57,6 +59,9 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   PolicyCreated: true,
   PolicyUpdated: true,
   PolicyDeleted: true,
+  WebhookCreated: true,
+  WebhookUpdated: true,
+  WebhookDeleted: true,
 };
 
 const stored = ({ type, schema, data }: Golden): StoredEvent => ({
@@ -114,10 +119,11 @@ describe('stored events', () => {
           keysProjection,
           policiesProjection,
           organisationsProjection,
+          webhooksProjection,
         ]) {
           expect(() => folded(projection, event), projection.name).to.not.throw();
         }
-        expect(streamOf(event)).to.match(/^(api|cert|gwnode|key|org|policy|token|uniq|audit)-/);
+        expect(streamOf(event)).to.match(/^(api|cert|gwnode|key|org|policy|token|uniq|audit|webhook)-/);
       });
     });
   }
