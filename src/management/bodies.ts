@@ -2,14 +2,17 @@
 import type { IncomingMessage } from 'node:http';
 import getRawBody from 'raw-body';
 import { bodyMalformed, bodyUnreadable, nearestName } from '../../domain/errors.ts';
-import type { JsonObject } from '../../domain/event.ts';
+import type { Json, JsonObject } from '../../domain/event.ts';
 import { isObject } from '../../domain/json.ts';
 import { Rejection } from './errors.ts';
 import { parseJson } from './json-text.ts';
+import { readFilePart } from './multipart-body.ts';
+import { parseYaml } from './yaml-body.ts';
 
 /** What a route takes; the first type is the one that a refusal names. */
 export type BodyRule = { readonly types: readonly string[]; readonly maxBytes: number };
 
+/** The media type alone, without parameters. */
 const essence = (contentType: string | undefined): string =>
   (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 
@@ -19,7 +22,7 @@ export function checkContentType(method: string, headers: IncomingMessage['heade
   const isPlain = encoding === undefined || encoding.toLowerCase() === 'identity';
   if (isPlain && types.includes(essence(headers['content-type']))) return;
   const accepted = { [method === 'PATCH' ? 'Accept-Patch' : 'Accept-Post']: types.join(', ') };
-  const text = isPlain ? `Content-Type must be ${types.join(' or ')}` : 'Content-Encoding must be identity';
+  const text = isPlain ? `Content-Type must be ${types[0]}` : 'Content-Encoding must be identity';
   throw new Rejection('content_type', text, { headers: accepted });
 }
 
@@ -42,10 +45,15 @@ const utf8 = (bytes: Uint8Array): string => {
   }
 };
 
-/** Throws 400 when the body is empty, not UTF-8, not JSON or no object. */
-export function readJsonObject(bytes: Uint8Array): JsonObject {
+/** Any JSON. Throws 400 when the body is empty, not UTF-8 or not JSON. */
+export function readJson(bytes: Uint8Array): Json {
   if (bytes.byteLength === 0) throw bodyUnreadable();
-  const value = parseJson(utf8(bytes));
+  return parseJson(utf8(bytes));
+}
+
+/** The same when it must be an object. */
+export function readJsonObject(bytes: Uint8Array): JsonObject {
+  const value = readJson(bytes);
   if (!isObject(value)) throw bodyMalformed('the JSON must be an object');
   return value;
 }
@@ -58,4 +66,36 @@ export function readOptions(bytes: Uint8Array, names: readonly string[]): JsonOb
   const nearest = nearestName(unknown, names);
   const hint = nearest === undefined ? `known are ${names.join(', ')}` : `did you mean "${nearest}"?`;
   throw bodyMalformed(`there is no member ${JSON.stringify(unknown)}, ${hint}`);
+}
+
+export const multipartType = 'multipart/form-data';
+
+/** What a route takes that takes JSON. */
+export const structuredTypes = ['application/json', 'application/yaml', 'application/x-yaml', 'text/yaml'] as const;
+
+type Sent = { readonly body: Uint8Array; readonly header: (name: string) => string | undefined };
+
+const isYaml = (type: string): boolean => /[/+](?:x-)?yaml$/.test(type);
+const isJson = (type: string): boolean => /[/+]json$/.test(type);
+
+/** The object that a body of JSON or YAML is. Throws 400 when it is empty, not UTF-8, broken or no object. */
+export function readObject({ body, header }: Sent): JsonObject {
+  return isYaml(essence(header('content-type'))) ? readYamlObject(body) : readJsonObject(body);
+}
+
+function readYamlObject(bytes: Uint8Array): JsonObject {
+  if (bytes.byteLength === 0) throw bodyUnreadable();
+  const value = parseYaml(utf8(bytes));
+  if (!isObject(value)) throw bodyMalformed('the YAML must be an object');
+  return value;
+}
+
+/** The same, or the part `file` of a multipart body, which its type or else its name says to be YAML. */
+export async function readDocument(sent: Sent): Promise<JsonObject> {
+  const contentType = sent.header('content-type');
+  if (essence(contentType) !== multipartType) return readObject(sent);
+  const { field, fileName, type, bytes } = await readFilePart(sent.body, contentType ?? '');
+  if (field !== 'file') throw bodyMalformed('the file of the multipart body must be the part "file"');
+  const typed = isYaml(essence(type)) || (!isJson(essence(type)) && /\.ya?ml$/i.test(fileName));
+  return typed ? readYamlObject(bytes) : readJsonObject(bytes);
 }

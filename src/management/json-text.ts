@@ -28,7 +28,7 @@ function describeFault(text: string): string {
 }
 
 /** Level by level, without recursion: the depth is what is not trusted yet. */
-function refuseUnsafe(root: Json): void {
+export function refuseUnsafe(root: Json): void {
   let level: readonly (readonly [pointer: string, value: Json])[] = [['', root]];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > maxDepth) throw bodyMalformed(`more than ${maxDepth} levels deep at ${level[0]?.[0]}`);
