@@ -24,6 +24,8 @@ export type RefusalCode =
   | 'body_unreadable'
   | 'body_malformed'
   | 'extension_missing'
+  | 'extension_present'
+  | 'patch_test_failed'
   | 'query_invalid'
   | 'certificate_invalid'
   | 'certificate_unknown'
@@ -113,6 +115,17 @@ export const bodyMalformed = (reason: string): Refusal =>
   ]);
 
 export const extensionMissing = (text: string): Refusal => new Refusal('extension_missing', text);
+
+export const extensionPresent = (): Refusal =>
+  new Refusal('extension_present', 'The import payload should not contain x-svc-api-gateway.', [
+    { pointer: '/x-svc-api-gateway', code: 'extension_present', message: 'an import brings none' },
+  ]);
+
+/** `pointer`: what the test looked at. */
+export const patchTestFailed = (pointer: string): Refusal =>
+  new Refusal('patch_test_failed', `test failed at ${pointer === '' ? 'the document' : pointer}`, [
+    { pointer, code: 'patch_test_failed', message: 'the value is another one' },
+  ]);
 
 export const queryInvalid = (name: string, reason: string): Refusal =>
   new Refusal('query_invalid', `${name}: ${reason}`, [

@@ -1,146 +1,94 @@
 /** Settles a body against what is stored: query settings over the body's extension over the stored one (management design 4). */
-import {
-  apiIdMismatch,
-  definitionInvalid,
-  extensionMissing,
-  nearestName,
-  queryInvalid,
-  type Refusal,
-  type Warning,
-} from '../errors.ts';
-import type { Json, JsonObject } from '../event.ts';
+import { apiIdMismatch, extensionMissing, extensionPresent, Refusal, type Warning } from '../errors.ts';
+import type { JsonObject } from '../event.ts';
 import type { ApiId, OrgId } from '../ids.ts';
 import { at, isObject, objectAt, textAt, withMember, withoutMember } from '../json.ts';
 import type { Settled } from './api.ts';
 import { withAuthentication } from './authentication.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension, streamingExtension } from './definition.ts';
-import {
-  hasJsonBody,
-  hasMockableResponse,
-  hasParameters,
-  type Operation,
-  operationsOf,
-  pruneOperations,
-  withBlocks,
-} from './operations.ts';
-import { upstreamFromServers } from './servers.ts';
-
-/** The settings of the query, absent when not given. */
-export type ImportSettings = {
-  readonly listenPath?: string;
-  readonly customDomain?: string;
-  readonly upstreamURL?: string;
-  readonly allowList?: boolean;
-  readonly validateRequest?: boolean;
-  readonly mockResponse?: boolean;
-  readonly authentication?: boolean;
-};
-
-const textSettings = ['listenPath', 'customDomain', 'upstreamURL'] as const;
-const booleanSettings = ['allowList', 'validateRequest', 'mockResponse', 'authentication'] as const;
-
-/** Parameters that every write takes and that are no settings. */
-const otherParameters = ['dryRun', 'strict', 'minRevision'];
-
-const trueTexts = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
-const falseTexts = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
-
-/** Settings by name, the texts as they were given (for the event), and a warning for each parameter that is none. */
-export type ParsedSettings = {
-  readonly settings: ImportSettings;
-  readonly given: Readonly<Record<string, string>>;
-  readonly warnings: readonly Warning[];
-};
-
-/** Names are exact; values are trimmed, empty = not given. A boolean that does not read is refused, never ignored. */
-export function parseSettings(query: Iterable<readonly [string, string]>, kind: ApiKind): ParsedSettings {
-  const known = new Set<string>([...textSettings, ...booleanSettings]);
-  if (kind === 'streams') known.delete('upstreamURL');
-  const given: Record<string, string> = {};
-  const warnings: Warning[] = [];
-  for (const [name, value] of query) {
-    const trimmed = value.trim();
-    if (otherParameters.includes(name)) continue;
-    if (!known.has(name)) warnings.push(unknownParameter(name, known));
-    else if (given[name] !== undefined && given[name] !== trimmed) throw queryInvalid(name, 'given twice');
-    else if (trimmed !== '') given[name] = trimmed;
-  }
-  const texts = textSettings.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]] as const]));
-  const booleans = booleanSettings.flatMap((name) =>
-    given[name] === undefined ? [] : [[name, readBoolean(name, given[name])] as const],
-  );
-  return { settings: Object.fromEntries<string | boolean>([...texts, ...booleans]) as ImportSettings, given, warnings };
-}
-
-function readBoolean(name: string, value: string): boolean {
-  if (trueTexts.has(value)) return true;
-  if (falseTexts.has(value)) return false;
-  throw queryInvalid(name, `"${value}" is no boolean; use true or false`);
-}
-
-function unknownParameter(name: string, known: Iterable<string>): Warning {
-  const nearest = nearestName(name, known);
-  return {
-    pointer: `/query/${name}`,
-    code: 'unknown_parameter',
-    text: `unknown parameter "${name}"${nearest ? `, did you mean "${nearest}"?` : '; it is ignored'}`,
-  };
-}
+import { withOperationSettings } from './operation-settings.ts';
+import { pruneOperations } from './operations.ts';
+import type { ImportSettings } from './query-settings.ts';
+import { generatedServers, type PublicGateway, upstreamFromServers, withoutGeneratedServers } from './servers.ts';
 
 export type SettleInput = {
   /** The document as stored; absent for a new API. */
   readonly stored?: ApiDocument;
   readonly body: JsonObject;
   readonly settings: ImportSettings;
-  readonly mode: 'create' | 'replace' | 'patch';
+  /** `partial`: the body is the stored document with a patch applied to it as a whole. */
+  readonly mode: 'create' | 'import' | 'replace' | 'patch' | 'partial';
   readonly kind: ApiKind;
+  /** Addresses that exports put into `servers`. */
+  readonly gateways?: readonly PublicGateway[];
   readonly ids: { readonly apiId: ApiId; readonly orgId: OrgId; readonly dbId: string };
 };
 
 /** The document that would be stored. Settling twice changes nothing. Checks of its meaning follow (`check-api.ts`). */
 export function settle(input: SettleInput): Settled {
-  const { stored, body, settings, mode, kind, ids } = input;
-  const bodyExtension = readExtension(body);
-  refuseMissing(input, bodyExtension);
-  if (mode !== 'create') refuseOtherId(bodyExtension, ids.apiId);
-  const chosen = bodyExtension ?? objectAt(stored, gatewayExtension);
-  const fills = bodyExtension === undefined || (mode === 'patch' && Object.keys(settings).length > 0);
-  let extension = chosen ?? importDefaults;
-  const warnings: Warning[] = idWarnings(bodyExtension, ids);
-  extension = withSettings(extension, settings);
-  if (fills) extension = filled(extension, body, kind, warnings);
-  if (settings.authentication !== undefined) {
-    const current = objectAt(extension, 'server', 'authentication');
-    const { block, warnings: remarks } = withAuthentication(body, current, settings.authentication);
-    extension = withMember(extension, ['server', 'authentication'], block);
-    warnings.push(...remarks);
-  }
-  extension = withMember(extension, ['info'], {
-    ...objectAt(extension, 'info'),
-    id: ids.apiId,
-    dbId: ids.dbId,
-    orgId: ids.orgId,
-  });
-  const document = withOperationSettings({ ...oasPart(input), [gatewayExtension]: extension }, settings);
+  const { stored, body, settings, kind, ids } = input;
+  const given = readExtension(body);
+  refuseMissing(input, given);
+  if (stored) refuseOtherId(given, ids.apiId);
+  const warnings: Warning[] = [...idWarnings(given, ids)];
+  const chosen = withSettings(given ?? objectAt(stored, gatewayExtension) ?? importDefaults, settings);
+  const part = ownServers(oasPart(input), chosen, input.gateways ?? []);
+  const isFilled = given === undefined || (stored !== undefined && Object.keys(settings).length > 0);
+  const extension = isFilled ? filled(chosen, part, kind, warnings) : chosen;
+  const document = withOperationSettings(
+    { ...part, [gatewayExtension]: withIds(withSecurity(extension, part, settings, warnings), ids) },
+    settings,
+  );
   const { document: settled, pruned, warnings: prunedWarnings } = pruneOperations(document);
   return { document: settled, prunedOperations: pruned, warnings: [...warnings, ...prunedWarnings] };
+}
+
+const withIds = (extension: JsonObject, { apiId, orgId, dbId }: SettleInput['ids']): JsonObject =>
+  withMember(extension, ['info'], { ...objectAt(extension, 'info'), id: apiId, dbId, orgId });
+
+/** The stored document keeps the servers of its user alone: what an export added goes. */
+const ownServers = (part: ApiDocument, extension: JsonObject, gateways: readonly PublicGateway[]): ApiDocument =>
+  withoutGeneratedServers(part, generatedServers({ [gatewayExtension]: extension }, gateways));
+
+function withSecurity(
+  extension: JsonObject,
+  part: ApiDocument,
+  { authentication, securityProcessingMode: mode }: ImportSettings,
+  warnings: Warning[],
+): JsonObject {
+  const path = ['server', 'authentication'];
+  let result = extension;
+  if (authentication !== undefined) {
+    const { block, warnings: remarks } = withAuthentication(part, objectAt(extension, ...path), authentication);
+    result = withMember(result, path, block);
+    warnings.push(...remarks);
+  }
+  if (mode === undefined) return result;
+  // The mode alone switches nothing on or off.
+  const block = { enabled: false, ...objectAt(result, ...path), securityProcessingMode: mode };
+  return withMember(result, path, block);
 }
 
 function readExtension(body: JsonObject): JsonObject | undefined {
   const extension = body[gatewayExtension];
   if (extension === undefined || isObject(extension)) return extension;
-  throw invalid(`/${gatewayExtension}`, 'extension_invalid', 'must be an object');
+  throw invalid(`/${gatewayExtension}`, 'extension_invalid', `${gatewayExtension}: must be an object`);
 }
 
+/** Texts that clients know: the pointer stands beside them, not in them. */
 const invalid = (pointer: string, code: string, message: string): Refusal =>
-  definitionInvalid([{ pointer, code, message }]);
+  new Refusal('definition_invalid', message, [{ pointer, code, message }]);
 
 function refuseMissing({ body, mode, kind }: SettleInput, extension: JsonObject | undefined): void {
+  if (mode === 'import') {
+    if (extension) throw extensionPresent();
+    return;
+  }
   if (mode === 'patch' || extension) return;
   if (kind !== 'streams') throw extensionMissing('The payload should contain x-svc-api-gateway.');
-  if (!isObject(body[streamingExtension])) {
-    throw extensionMissing('The payload should contain x-svc-api-gateway and/or x-svc-streaming.');
-  }
+  // Streams alone keep the stored extension, but a patch that took it out meant to.
+  if (isObject(body[streamingExtension]) && mode !== 'partial') return;
+  throw extensionMissing('The payload should contain x-svc-api-gateway and/or x-svc-streaming.');
 }
 
 function refuseOtherId(extension: JsonObject | undefined, apiId: ApiId): void {
@@ -221,35 +169,4 @@ function oasPart({ stored, body, mode }: SettleInput): ApiDocument {
     if (!Object.hasOwn(body, name) && kept !== undefined) result = { ...result, [name]: kept };
   }
   return result;
-}
-
-/** The three switches that reach into every operation (management design 4.2). */
-function withOperationSettings(document: ApiDocument, settings: ImportSettings): ApiDocument {
-  const { allowList, validateRequest, mockResponse } = settings;
-  if (allowList === undefined && validateRequest === undefined && mockResponse === undefined) return document;
-  let blocks = objectAt(document, gatewayExtension, 'middleware', 'operations') ?? {};
-  for (const operation of operationsOf(document)) {
-    let block = objectAt(blocks, operation.id) ?? {};
-    if (allowList !== undefined) block = withAllow(block, allowList);
-    if (validateRequest !== undefined) block = withValidation(block, operation, validateRequest);
-    if (mockResponse !== undefined) block = withMock(block, operation, mockResponse);
-    if (Object.keys(block).length > 0) blocks = { ...blocks, [operation.id]: block };
-  }
-  return withBlocks(document, blocks);
-}
-
-function withAllow(block: JsonObject, enabled: boolean): JsonObject {
-  const allow = withMember(block, ['allow', 'enabled'], enabled);
-  return enabled && at(block, 'block', 'enabled') === true ? withMember(allow, ['block', 'enabled'], false) : allow;
-}
-
-const withValidation = (block: JsonObject, operation: Operation, enabled: boolean): JsonObject =>
-  hasJsonBody(operation) || hasParameters(operation)
-    ? { ...block, validateRequest: { ...objectAt(block, 'validateRequest'), enabled, errorResponseCode: 422 } }
-    : block;
-
-function withMock(block: JsonObject, operation: Operation, enabled: boolean): JsonObject {
-  if (!hasMockableResponse(operation)) return block;
-  const fromOASExamples: Json = { ...objectAt(block, 'mockResponse', 'fromOASExamples'), enabled };
-  return { ...block, mockResponse: { ...objectAt(block, 'mockResponse'), enabled, fromOASExamples } };
 }

@@ -1,7 +1,7 @@
 /** The operations of an OpenAPI document: their ids, and the blocks of the extension that belong to them (api-definition design 5.2). */
 import type { Warning } from '../errors.ts';
 import type { Json, JsonObject } from '../event.ts';
-import { isObject, objectAt, pointerStep, textAt, withMember } from '../json.ts';
+import { at, isObject, objectAt, pointerStep, textAt, withMember } from '../json.ts';
 import { type ApiDocument, gatewayExtension } from './definition.ts';
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
@@ -16,7 +16,9 @@ export type Operation = {
 
 /** Key of an operation: its `operationId`, else the path without leading slash followed by the method in capitals. */
 const idOf = (path: string, method: string, operation: JsonObject): string =>
-  textAt(operation, 'operationId') ?? `${path.replace(/^\//, '')}${method.toUpperCase()}`;
+  // Keys are never blank.
+  (textAt(operation, 'operationId')?.trim() ? textAt(operation, 'operationId') : undefined) ??
+  `${path.replace(/^\//, '')}${method.toUpperCase()}`;
 
 export const operationsOf = (document: ApiDocument): readonly Operation[] =>
   Object.entries(objectAt(document, 'paths') ?? {}).flatMap(([path, pathItem]) =>
@@ -59,25 +61,34 @@ export function withBlocks(document: ApiDocument, blocks: JsonObject): ApiDocume
 
 /** Writes the made-up id into operations that blocks refer to, so that it stays theirs when the path changes. */
 function withOperationIds(document: ApiDocument, referred: ReadonlySet<string>): ApiDocument {
-  let paths = objectAt(document, 'paths') ?? {};
+  const paths = new Map(Object.entries(objectAt(document, 'paths') ?? {}));
   for (const { id, path, method, operation } of operationsOf(document)) {
-    if (!referred.has(id) || operation['operationId'] !== undefined) continue;
-    const pathItem = paths[path] as JsonObject;
-    paths = { ...paths, [path]: { ...pathItem, [method]: { ...operation, operationId: id } } };
+    if (!referred.has(id) || textAt(operation, 'operationId')?.trim()) continue;
+    const pathItem = paths.get(path) as JsonObject;
+    paths.set(path, { ...pathItem, [method]: { ...operation, operationId: id } });
   }
-  return { ...document, paths };
+  return { ...document, paths: Object.fromEntries(paths) };
 }
 
-export const hasJsonBody = ({ operation }: Operation): boolean =>
-  objectAt(operation, 'requestBody', 'content', 'application/json') !== undefined;
+/** A part that only refers to a component is that component; references to other documents are never followed. */
+function resolved(document: ApiDocument, part: Json | undefined): Json | undefined {
+  const reference = textAt(part, '$ref');
+  if (reference === undefined) return part;
+  const [root, ...steps] = reference.split('/');
+  if (root !== '#') return undefined;
+  return at(document, ...steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')));
+}
+
+export const hasJsonBody = (document: ApiDocument, { operation }: Operation): boolean =>
+  objectAt(resolved(document, operation['requestBody']), 'content', 'application/json') !== undefined;
 
 export const hasParameters = ({ operation, pathItem }: Operation): boolean =>
   [operation['parameters'], pathItem['parameters']].some((list) => Array.isArray(list) && list.length > 0);
 
 /** A response with an example, examples or a schema, from which a mock can be made. */
-export const hasMockableResponse = ({ operation }: Operation): boolean =>
+export const hasMockableResponse = (document: ApiDocument, { operation }: Operation): boolean =>
   Object.values(objectAt(operation, 'responses') ?? {}).some((response) =>
-    Object.values(objectAt(response, 'content') ?? {}).some(
+    Object.values(objectAt(resolved(document, response), 'content') ?? {}).some(
       (media: Json) =>
         isObject(media) && ['example', 'examples', 'schema'].some((member) => media[member] !== undefined),
     ),

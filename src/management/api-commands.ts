@@ -1,6 +1,7 @@
 /** Commands on API definitions: load, preconditions, settle, checks, decision, claims, and the answer that follows. */
 import { type ApiCommand, type ApiState, api, existingApi, routeOf } from '../../domain/api/api.ts';
 import type { ApiKind } from '../../domain/api/definition.ts';
+import type { PublicGateway } from '../../domain/api/servers.ts';
 import { named, withMask } from '../../domain/document-secrets.ts';
 import { kindMismatch } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
@@ -37,17 +38,20 @@ export type ApiCommandsOptions = {
   readonly secrets: HeldSecrets;
   readonly check: CheckApi;
   readonly validate: ValidateOpenApi;
+  /** Addresses that exports put into `servers`. */
+  readonly gateways?: readonly PublicGateway[];
 };
 
 type Existing = Extract<ApiState, { exists: true }>;
 
 export function createApiCommands(deps: ApiCommandsOptions): ApiCommands {
   return function apiCommand(change, options) {
-    // The body does not change between two decisions, so it is judged once.
-    let validated: Promise<void> | undefined;
+    // A whole body does not change between two decisions, so it is judged once.
+    const judged = new WeakMap<JsonObject, Promise<void>>();
     const validate: ValidateOpenApi = (body) => {
-      validated ??= deps.validate(body);
-      return validated;
+      const known = judged.get(body) ?? deps.validate(body);
+      judged.set(body, known);
+      return known;
     };
     return {
       type: change.type,
@@ -129,7 +133,7 @@ function toCommand(
     case 'PatchApi': {
       const { given, bodySha256 } = change;
       const settings = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, withMask(value)]));
-      return { type: 'PatchApi', ...settled, intent: { mode: 'oas-replace', settings, bodySha256 } };
+      return { type: 'PatchApi', ...settled, intent: { mode: change.body.mode, settings, bodySha256 } };
     }
     case 'RollbackApi':
       return { type: 'RollbackApi', ...settled, toRevision: String(change.toRevision), reason: change.reason };

@@ -1,7 +1,9 @@
 /** The document that a change would store: settled against what is there, and checked by the rules of today. */
 import type { ApiState, Settled } from '../../domain/api/api.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from '../../domain/api/definition.ts';
-import { type ImportSettings, settle } from '../../domain/api/import-settings.ts';
+import { type SettleInput, settle } from '../../domain/api/import-settings.ts';
+import type { ImportSettings } from '../../domain/api/query-settings.ts';
+import type { PublicGateway } from '../../domain/api/servers.ts';
 import type { TakenSecrets } from '../../domain/document-secrets.ts';
 import { definitionInvalid, definitionRefused, type Problem, type Warning } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
@@ -13,21 +15,30 @@ import { goneSecrets, openDocument, takeApiSecrets } from './definition-secrets.
 import { Rejection } from './errors.ts';
 import type { HeldSecrets } from './held-secrets.ts';
 import { loadApi } from './load.ts';
+import type { PatchBody } from './patch-body.ts';
 import type { ValidateOpenApi } from './validate.ts';
 
 type FromBody = {
   readonly kind: ApiKind;
   readonly apiId: ApiId;
-  readonly body: JsonObject;
   /** Remarks on parameters of the request. */
   readonly remarks: readonly Warning[];
 };
 
+type Import = { readonly settings: ImportSettings; readonly given: Readonly<Record<string, string>> };
+
 export type DocumentChange =
-  | ({ readonly type: 'CreateApi'; readonly dbId: string } & FromBody)
-  | ({ readonly type: 'ReplaceApi' } & FromBody)
+  | ({
+      readonly type: 'CreateApi';
+      readonly dbId: string;
+      readonly body: JsonObject;
+      /** An OpenAPI document without extension comes in. */
+      readonly imported?: Import;
+    } & FromBody)
+  | ({ readonly type: 'ReplaceApi'; readonly body: JsonObject } & FromBody)
   | ({
       readonly type: 'PatchApi';
+      readonly body: PatchBody;
       readonly settings: ImportSettings;
       readonly given: Readonly<Record<string, string>>;
       readonly bodySha256: string;
@@ -43,6 +54,8 @@ type Deps = {
   readonly secrets: HeldSecrets;
   readonly check: CheckApi;
   readonly validate: ValidateOpenApi;
+  /** Addresses that exports put into `servers`. */
+  readonly gateways?: readonly PublicGateway[];
 };
 
 type Options = { readonly orgId: OrgId; readonly isStrict: boolean };
@@ -57,24 +70,18 @@ export const nextDocument = (
     ? nextFromHistory(deps, change, current, options)
     : nextFromBody(deps, change, current, options);
 
-const modes = { CreateApi: 'create', ReplaceApi: 'replace', PatchApi: 'patch' } as const;
-
 export async function nextFromBody(
-  { secrets, check, validate }: Omit<Deps, 'store'>,
+  { secrets, check, validate, gateways = [] }: Omit<Deps, 'store'>,
   change: Exclude<DocumentChange, { type: 'RollbackApi' }>,
   current: Existing | undefined,
   { orgId, isStrict }: Options,
 ): Promise<NextDocument> {
-  const { kind, apiId, body } = change;
-  await validate(body);
-  const settled = settle({
-    ...(current ? { stored: current.document } : {}),
-    body,
-    settings: change.type === 'PatchApi' ? change.settings : {},
-    mode: modes[change.type],
-    kind,
-    ids: { apiId, orgId, dbId: change.type === 'CreateApi' ? change.dbId : dbIdOf(current) },
-  });
+  const { kind, apiId } = change;
+  const asked = askedOf(change, current);
+  await validate(asked.body);
+  const dbId = change.type === 'CreateApi' ? change.dbId : dbIdOf(current);
+  const stored = current ? { stored: current.document } : {};
+  const settled = settle({ ...stored, ...asked, kind, gateways, ids: { apiId, orgId, dbId } });
   const held = current ? await openDocument(secrets, apiStream(apiId), current) : undefined;
   const taken = takeApiSecrets(settled.document, held);
   const checked = check({ apiId, orgId, kind, document: taken.clear });
@@ -85,6 +92,26 @@ export async function nextFromBody(
   const warnings = [...change.remarks, ...settled.warnings, ...checked.warnings];
   if (isStrict) refuseUnknown(warnings);
   return { kind, settled: { ...settled, ...storedOf(taken), warnings: bounded(warnings) } };
+}
+
+/** What the change wants to have settled. A patch of parts is laid over what is stored now. */
+function askedOf(
+  change: Exclude<DocumentChange, { type: 'RollbackApi' }>,
+  current: Existing | undefined,
+): Pick<SettleInput, 'body' | 'settings' | 'mode'> {
+  switch (change.type) {
+    case 'CreateApi': {
+      const { body, imported } = change;
+      return imported ? { body, settings: imported.settings, mode: 'import' } : { body, settings: {}, mode: 'create' };
+    }
+    case 'ReplaceApi':
+      return { body: change.body, settings: {}, mode: 'replace' };
+    case 'PatchApi': {
+      const { body, settings } = change;
+      const mode = body.mode === 'oas-replace' ? 'patch' : 'partial';
+      return { body: body.over(current?.document ?? {}), settings, mode };
+    }
+  }
 }
 
 const storedOf = ({ document, secrets }: TakenSecrets): Pick<Settled, 'document' | 'secrets'> => ({

@@ -73,7 +73,8 @@ export const multipartType = 'multipart/form-data';
 /** What a route takes that takes JSON. */
 export const structuredTypes = ['application/json', 'application/yaml', 'application/x-yaml', 'text/yaml'] as const;
 
-type Sent = { readonly body: Uint8Array; readonly header: (name: string) => string | undefined };
+/** The parts of a request that say what its body is. */
+export type Sent = { readonly body: Uint8Array; readonly header: (name: string) => string | undefined };
 
 const isYaml = (type: string): boolean => /[/+](?:x-)?yaml$/.test(type);
 const isJson = (type: string): boolean => /[/+]json$/.test(type);

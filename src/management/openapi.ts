@@ -67,8 +67,7 @@ const shownParameter = ({ name, in: place, description, schema }: Parameter): Js
 function requestBodyOf({ isDefinition }: Route, body: RouteBody, { maxDefinitionBytes }: DocumentOptions): JsonObject {
   const limit = isDefinition ? maxDefinitionBytes : body.maxBytes;
   const schema = body.schema === undefined ? {} : { schema: { $ref: `#/components/schemas/${body.schema}` } };
-  const media = (type: string): JsonObject =>
-    type === 'multipart/form-data' ? { schema: multipart } : { ...schema, example: body.example };
+  const media = (type: string): JsonObject => partial[type] ?? { ...schema, example: body.example };
   return {
     required: true,
     description: `${body.description}; at most ${limit} bytes`,
@@ -76,10 +75,32 @@ function requestBodyOf({ isDefinition }: Route, body: RouteBody, { maxDefinition
   };
 }
 
-const multipart: JsonObject = {
-  type: 'object',
-  required: ['file'],
-  properties: { file: { type: 'string' }, passphrase: { type: 'string' }, name: { type: 'string' } },
+/** Bodies that are not the document itself, the same on every route. */
+const partial: Readonly<Record<string, JsonObject>> = {
+  'multipart/form-data': {
+    schema: {
+      type: 'object',
+      required: ['file'],
+      properties: { file: { type: 'string' }, passphrase: { type: 'string' }, name: { type: 'string' } },
+    },
+  },
+  'application/merge-patch+json': { schema: { type: 'object' }, example: { info: { title: 'Orders' } } },
+  'application/json-patch+json': {
+    schema: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['op', 'path'],
+        properties: {
+          op: { type: 'string', enum: ['add', 'remove', 'replace', 'move', 'copy', 'test'] },
+          path: { type: 'string' },
+          from: { type: 'string' },
+          value: {},
+        },
+      },
+    },
+    example: [{ op: 'replace', path: '/info/title', value: 'Orders' }],
+  },
 };
 
 /** Codes by status: one answer of the document per status. */

@@ -59,7 +59,13 @@ const links = (change: ApiChange, { version }: Options): boolean =>
   change.type === 'DeleteApi' ||
   change.type === 'RollbackApi' ||
   version !== undefined ||
-  listedVersions(change.body).length > 0;
+  mayList(change);
+
+/** What a patch of parts lists is only known when it is laid over what is stored. */
+function mayList(change: Extract<ApiChange, { readonly body: unknown }>): boolean {
+  const body = change.type === 'PatchApi' ? change.body.whole : change.body;
+  return body === undefined || listedVersions(body).length > 0;
+}
 
 const maxPlans = 5;
 

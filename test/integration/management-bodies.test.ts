@@ -149,7 +149,9 @@ describe('the management API refuses bodies', () => {
   describe('of uploads:', () => refuse(uploads(), () => management));
 
   it('with the accepted types in Accept-Patch and Accept-Post', async () => {
-    expect((await management.call('PATCH', known, '{}', json)).headers.get('accept-patch')).to.equal(streamsType);
-    expect((await management.call('POST', streams, '{}', json)).headers.get('accept-post')).to.equal(streamsType);
+    const whole = `${streamsType}, ${streamsType}+yaml, multipart/form-data`;
+    const patch = `${whole}, application/merge-patch+json, application/json-patch+json`;
+    expect((await management.call('PATCH', known, '{}', json)).headers.get('accept-patch')).to.equal(patch);
+    expect((await management.call('POST', streams, '{}', json)).headers.get('accept-post')).to.equal(whole);
   });
 });

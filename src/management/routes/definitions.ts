@@ -2,17 +2,18 @@
 
 import { routeOf } from '../../../domain/api/api.ts';
 import { gatewayExtension } from '../../../domain/api/definition.ts';
-import { parseSettings } from '../../../domain/api/import-settings.ts';
+import { parseSettings } from '../../../domain/api/query-settings.ts';
 import { invalidId, kindMismatch, type Warning } from '../../../domain/errors.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { type ApiId, toApiId } from '../../../domain/ids.ts';
 import { at } from '../../../domain/json.ts';
-import { readJsonObject } from '../bodies.ts';
+import { multipartType, readDocument, structuredTypes } from '../bodies.ts';
 import { type Call, commandContext } from '../call.ts';
 import { apiWriteOptions } from '../command-options.ts';
 import { sha256Hex } from '../derived-fields.ts';
 import { Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
+import { patchTypes, readPatchBody } from '../patch-body.ts';
 import { readApi, replyWithApi } from '../read-api.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, RouteBody, Services } from '../route.ts';
@@ -26,7 +27,7 @@ const writeQuery = ['dryRun', 'strict', 'minRevision'];
 const versionQuery = parameter.versionParameters.map(({ name }) => name);
 
 async function create(kind: Kind, call: Call, { commands, apiCommands, newId }: Services): Promise<Reply> {
-  const body = readJsonObject(call.body);
+  const body = await readDocument(call);
   const apiId = idInBody(body) ?? toApiId(newId().replaceAll('-', ''));
   // 24 hex digits, the form of storage ids of the family.
   const dbId = newId().replaceAll('-', '').slice(-24);
@@ -43,7 +44,7 @@ function idInBody(body: JsonObject): ApiId | undefined {
 }
 
 async function replace(kind: Kind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
-  const body = readJsonObject(call.body);
+  const body = await readDocument(call);
   const apiId = toApiId(call.params['apiId'] ?? '');
   const change = { type: 'ReplaceApi', kind, apiId, body, remarks: ignoredSettings(call) } as const;
   return commands.run(commandContext(call), apiCommands(change, apiWriteOptions(call)));
@@ -60,7 +61,7 @@ const ignoredSettings = ({ query }: Call, taken: readonly string[] = []): readon
     }));
 
 async function patch(kind: Kind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
-  const body = readJsonObject(call.body);
+  const body = await readPatchBody(call);
   const apiId = toApiId(call.params['apiId'] ?? '');
   const { settings, given, warnings } = parseSettings(call.query, kind);
   const bodySha256 = sha256Hex(call.body);
@@ -95,11 +96,18 @@ const exampleDocument = (kind: Kind): JsonObject => ({
 });
 
 const definitionBody = (kind: Kind): RouteBody => ({
-  types: [kind === 'streams' ? vendorType : 'application/json'],
+  types: [...(kind === 'streams' ? [vendorType, `${vendorType}+yaml`] : structuredTypes), multipartType],
   maxBytes: 4 * 1024 * 1024,
   description: `An OpenAPI document with \`${gatewayExtension}\``,
   schema: 'ApiDocument',
   example: exampleDocument(kind),
+});
+
+/** A PATCH takes the whole document, or a patch of parts. */
+const patchOf = (body: RouteBody): RouteBody => ({
+  ...body,
+  types: [...body.types, ...patchTypes],
+  description: `${body.description}, or a patch of the stored document`,
 });
 
 const writeErrors = ['definition_invalid', 'definition_refused', 'body_malformed', 'body_unreadable'] as const;
@@ -186,11 +194,11 @@ const patchRow = ({ kind, name, label, path }: Words): Route => ({
   operationId: `patch${name}`,
   summary: `Updates ${label}: query over body extension over stored extension`,
   ...written,
-  body: definitionBody(kind),
+  body: patchOf(definitionBody(kind)),
   isDefinition: true,
   parameters: [...parameter.definitionParameters, ...parameter.settingParameters(kind)],
   answer: answerOf('API updated'),
-  errors: [...changeErrors, 'api_id_mismatch', 'id_invalid'],
+  errors: [...changeErrors, 'extension_missing', 'api_id_mismatch', 'id_invalid', 'patch_test_failed'],
   handle: (call, services) => patch(kind, call, services),
 });
 

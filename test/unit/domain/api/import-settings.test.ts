@@ -2,12 +2,8 @@
 import { assert, expect } from 'chai';
 import fc from 'fast-check';
 import type { ApiDocument } from '../../../../domain/api/definition.ts';
-import {
-  type ImportSettings,
-  parseSettings,
-  type SettleInput,
-  settle,
-} from '../../../../domain/api/import-settings.ts';
+import { type SettleInput, settle } from '../../../../domain/api/import-settings.ts';
+import { type ImportSettings, parseSettings } from '../../../../domain/api/query-settings.ts';
 import { Refusal } from '../../../../domain/errors.ts';
 import type { JsonObject } from '../../../../domain/event.ts';
 import { toApiId, toOrgId } from '../../../../domain/ids.ts';
