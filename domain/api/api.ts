@@ -9,7 +9,7 @@ import { type Labelled, type Labels, labelled, sameLabels } from '../labels.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from './definition.ts';
 
 /** What the caller meant by a PATCH: the mode, the query settings as given, and the SHA-256 of the body. */
-export type PatchIntent = {
+type PatchIntent = {
   readonly mode: 'oas-replace' | 'merge-patch' | 'json-patch';
   readonly settings: Readonly<Record<string, string>>;
   readonly bodySha256: string;
