@@ -1,6 +1,7 @@
 /** Certificates: public part in clear, private key sealed. Events first, then commands, state, decide, evolve. */
+import type { CertificateUse } from './certificate-use.ts';
 import type { Decider } from './decider.ts';
-import { certificateUnknown } from './errors.ts';
+import { certificateInUse, certificateUnknown } from './errors.ts';
 import { never, type Secret } from './event.ts';
 import type { CertId, OrgId } from './ids.ts';
 
@@ -47,6 +48,12 @@ export const zeroTime = '0001-01-01T00:00:00Z';
 export const endOf = ({ notAfter }: CertificateFacts): number | undefined =>
   notAfter === zeroTime ? undefined : Date.parse(notAfter);
 
+/** Names a use among those that were remarked on. */
+const useKey = ({ role, apiId }: CertificateUse): string => `${role ?? ''}/${apiId ?? ''}`;
+
+/** Fewest days before the end that were remarked on, by `useKey`; 0: the end itself. */
+export type NotedEnds = Readonly<Record<string, number>>;
+
 export type CertificateEvent =
   | {
       readonly type: 'CertificateImported';
@@ -66,6 +73,21 @@ export type CertificateEvent =
       readonly certId: CertId;
       readonly secret: Secret;
     }
+  | { readonly type: 'CertificateRenamed'; readonly orgId: OrgId; readonly certId: CertId; readonly name: string }
+  | ({
+      readonly type: 'CertificateExpiringSoon';
+      readonly orgId: OrgId;
+      readonly certId: CertId;
+      readonly notAfter: string;
+      /** The threshold that was passed: at most so many days are left. */
+      readonly days: number;
+    } & CertificateUse)
+  | ({
+      readonly type: 'CertificateExpired';
+      readonly orgId: OrgId;
+      readonly certId: CertId;
+      readonly notAfter: string;
+    } & CertificateUse)
   | { readonly type: 'CertificateDeleted'; readonly orgId: OrgId; readonly certId: CertId }
   | {
       /** No event that holds the private key under this data key opens any more. */
@@ -91,7 +113,23 @@ export type CertificateCommand =
       /** PKCS#8 PEM; it fits the leaf, which the reader of the upload has checked. */
       readonly privateKey?: string;
     }
-  | { readonly type: 'DeleteCertificate'; readonly orgId: OrgId; readonly certId: CertId }
+  | {
+      readonly type: 'RenameCertificate';
+      readonly orgId: OrgId;
+      readonly certId: CertId;
+      readonly name: string;
+    }
+  | ({ readonly type: 'DeleteCertificate'; readonly orgId: OrgId; readonly certId: CertId } & InUse)
+  | ({ readonly type: 'DestroyCertificateKey'; readonly orgId: OrgId; readonly certId: CertId } & InUse)
+  | {
+      readonly type: 'NoteCertificateEnd';
+      readonly orgId: OrgId;
+      readonly certId: CertId;
+      readonly notAfter: string;
+      /** What `dueRemark` says; undefined when nothing is due. */
+      readonly due: number | undefined;
+      readonly uses: readonly CertificateUse[];
+    }
   | {
       readonly type: 'ShredCertificateKey';
       readonly orgId: OrgId;
@@ -99,6 +137,9 @@ export type CertificateCommand =
       readonly kid: string;
       readonly reason: ShredReason;
     };
+
+/** In words, who would miss it. */
+type InUse = { readonly usedBy: readonly string[]; readonly isForced: boolean };
 
 /** `doomed`: data keys of private keys whose certificate was deleted and of which nothing says yet that they are shredded. */
 type Doomed = { readonly doomed: readonly string[] };
@@ -111,6 +152,8 @@ export type CertificateState =
       /** The data key of the private key. */
       readonly kid?: string;
       readonly chain: readonly string[];
+      readonly name: string;
+      readonly noted: NotedEnds;
     } & Doomed);
 
 function decide(command: CertificateCommand, state: CertificateState): readonly CertificateEvent[] {
@@ -129,10 +172,24 @@ function decide(command: CertificateCommand, state: CertificateState): readonly 
         ? [{ type: 'CertificateKeyAttached', orgId, certId, secret: secret.secret }]
         : [];
     }
+    case 'RenameCertificate': {
+      if (!state.exists) throw certificateUnknown();
+      const { name } = command;
+      return name === state.name ? [] : [{ type: 'CertificateRenamed', orgId, certId, name }];
+    }
     case 'DeleteCertificate': {
       if (!state.exists) throw certificateUnknown();
+      checkUnused(command);
       return [{ type: 'CertificateDeleted', orgId, certId }];
     }
+    case 'DestroyCertificateKey': {
+      if (!state.exists) throw certificateUnknown();
+      if (state.kid === undefined) return [];
+      checkUnused(command);
+      return [{ type: 'CertificateKeyShredded', orgId, certId, kid: state.kid, reason: 'asked' }];
+    }
+    case 'NoteCertificateEnd':
+      return state.exists ? remarks(command, state.noted) : [];
     case 'ShredCertificateKey': {
       const { kid, reason } = command;
       const isHeld = state.doomed.includes(kid) || (state.exists && state.kid === kid);
@@ -141,6 +198,40 @@ function decide(command: CertificateCommand, state: CertificateState): readonly 
     default:
       return never(command);
   }
+}
+
+function checkUnused({ usedBy, isForced }: InUse): void {
+  if (usedBy.length > 0 && !isForced) throw certificateInUse(usedBy);
+}
+
+const dayMs = 24 * 3_600 * 1_000;
+
+/**
+ * The threshold in days that was passed last, 0 when the certificate has ended, undefined before the first one: who comes
+ * late does not hear of those before. `end` and `now` in ms since 1970.
+ */
+export function dueRemark(end: number, now: number, thresholds: readonly number[]): number | undefined {
+  if (end < now) return 0;
+  const passed = thresholds.filter((days) => end - now <= days * dayMs);
+  return passed.length === 0 ? undefined : Math.min(...passed);
+}
+
+/** The uses of which nobody was told yet that so little is left. */
+export function unnotedUses(uses: readonly CertificateUse[], due: number, noted: NotedEnds): readonly CertificateUse[] {
+  const all: readonly CertificateUse[] = uses.length > 0 ? uses : [{}];
+  return all.filter((use) => (noted[useKey(use)] ?? Number.POSITIVE_INFINITY) > due);
+}
+
+function remarks(
+  { orgId, certId, notAfter, due, uses }: Extract<CertificateCommand, { type: 'NoteCertificateEnd' }>,
+  noted: NotedEnds,
+): readonly CertificateEvent[] {
+  if (due === undefined) return [];
+  return unnotedUses(uses, due, noted).map((use) =>
+    due === 0
+      ? { type: 'CertificateExpired', orgId, certId, notAfter, ...use }
+      : { type: 'CertificateExpiringSoon', orgId, certId, notAfter, days: due, ...use },
+  );
 }
 
 const sameChain = (a: readonly string[], b: readonly string[]): boolean =>
@@ -154,8 +245,15 @@ function evolve(state: CertificateState, event: CertificateEvent): CertificateSt
       const hasPrivate = event.secret !== undefined || (state.exists && state.hasPrivate);
       const kept = { ...held, ...kidOf(event.secret) };
       // A restore may bring a key back before it was shredded.
-      return { exists: true, chain: event.chain, hasPrivate, ...kept, doomed: without(doomed, kept.kid) };
+      const before = state.exists ? state : { name: '', noted: {} };
+      const named = { name: event.name ?? before.name, noted: before.noted };
+      return { exists: true, chain: event.chain, hasPrivate, ...named, ...kept, doomed: without(doomed, kept.kid) };
     }
+    case 'CertificateRenamed':
+      return state.exists ? { ...state, name: event.name } : state;
+    case 'CertificateExpiringSoon':
+    case 'CertificateExpired':
+      return state.exists ? { ...state, noted: notedAfter(state.noted, event) } : state;
     case 'CertificateKeyAttached': {
       if (!state.exists) return state;
       const { kid } = event.secret;
@@ -169,6 +267,13 @@ function evolve(state: CertificateState, event: CertificateEvent): CertificateSt
       return never(event);
   }
 }
+
+type EndEvent = Extract<CertificateEvent, { type: 'CertificateExpiringSoon' | 'CertificateExpired' }>;
+
+export const notedAfter = (noted: NotedEnds, event: EndEvent): NotedEnds => ({
+  ...noted,
+  [useKey(event)]: event.type === 'CertificateExpired' ? 0 : event.days,
+});
 
 const kidOf = (secret: Secret | undefined): { readonly kid?: string } =>
   secret?.kid === undefined ? {} : { kid: secret.kid };

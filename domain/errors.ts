@@ -28,6 +28,7 @@ export type RefusalCode =
   | 'patch_test_failed'
   | 'query_invalid'
   | 'certificate_invalid'
+  | 'certificate_in_use'
   | 'certificate_unknown'
   | 'certificate_foreign'
   | 'precondition_failed'
@@ -140,6 +141,15 @@ export const certificateInvalid = (text: string): Refusal => new Refusal('certif
 
 export const certificateUnknown = (): Refusal =>
   new Refusal('certificate_unknown', 'Certificate with given SHA256 fingerprint not found');
+
+/** `usedBy`: in words, one each. */
+export const certificateInUse = (usedBy: readonly string[]): Refusal => {
+  const more = usedBy.length > maxShownUsers ? ` and ${usedBy.length - maxShownUsers} more` : '';
+  const shown = usedBy.slice(0, maxShownUsers).join(', ');
+  return new Refusal('certificate_in_use', `in use by ${shown}${more}; force=true does it all the same`);
+};
+
+const maxShownUsers = 100;
 
 export const certificateForeign = (): Refusal =>
   new Refusal('certificate_foreign', 'Attempted access to non-owned certificate.');

@@ -83,6 +83,11 @@ function contentAfter(before: CertificateContent | undefined, event: Certificate
     }
     case 'CertificateKeyAttached':
       return before && { ...before, key: { secret: event.secret, type: event.type } };
+    case 'CertificateRenamed':
+      return before && { ...before, name: event.name };
+    case 'CertificateExpiringSoon':
+    case 'CertificateExpired':
+      return before;
     case 'CertificateKeyShredded': {
       // It may be about a key of the time before the certificate was deleted and imported again.
       if (!before?.key || !('kid' in before.key.secret) || before.key.secret.kid !== event.kid) return before;
@@ -119,11 +124,13 @@ export function restoreCertificate(
   if (!now) return { change: 'created', events: [imported] };
   // No event takes a key away but the end of the certificate.
   if (now.key && !then.key) return { change: 'changed', events: [deleted, imported] };
-  const isSame =
-    now.name === name && now.chain.length === chain.length && now.chain.every((pem, i) => pem === chain[i]);
-  if (!isSame) return { change: 'changed', events: [imported] };
-  if (!secret.secret) return unchanged;
-  return { change: 'changed', events: [{ type: 'CertificateKeyAttached', orgId, certId, secret: secret.secret }] };
+  const isSameChain = now.chain.length === chain.length && now.chain.every((pem, index) => pem === chain[index]);
+  if (!isSameChain) return { change: 'changed', events: [imported] };
+  const events: readonly CertificateEvent[] = [
+    ...(now.name === name ? [] : [{ type: 'CertificateRenamed', orgId, certId, name } as const]),
+    ...(secret.secret ? [{ type: 'CertificateKeyAttached', orgId, certId, secret: secret.secret } as const] : []),
+  ];
+  return events.length === 0 ? unchanged : { change: 'changed', events };
 }
 
 type Then<State> = { readonly now: State; readonly then: State };

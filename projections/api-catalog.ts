@@ -25,7 +25,7 @@ const apis = 'apis';
 
 export const apiCatalog: Projection = {
   name: 'apis',
-  version: 2,
+  version: 3,
   collections: [apis, apiEntries],
   filter: { categories: ['api'] },
   onPoison: 'park-by-stream',
@@ -62,6 +62,9 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
       return [apis, apiEntries].map((collection) => ({ op: 'remove', collection, id: event.apiId }));
     case 'CertificateImported':
     case 'CertificateKeyAttached':
+    case 'CertificateRenamed':
+    case 'CertificateExpiringSoon':
+    case 'CertificateExpired':
     case 'CertificateDeleted':
     case 'CertificateKeyShredded':
     case 'OrganisationCreated':

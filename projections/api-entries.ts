@@ -1,8 +1,10 @@
 /** What lists know of an API: its entry, the labels by which it is found, and the versions that it has. */
 import { isActive, isInternal } from '../domain/api/api.ts';
+import { namedCertificates } from '../domain/api/certificate-uses.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from '../domain/api/definition.ts';
 import { normalHost, normalListenPath } from '../domain/api/paths.ts';
 import { expirationOf, listedVersions, selfName, type VersionNames, versionNames } from '../domain/api/versioning.ts';
+import type { CertificateRole } from '../domain/certificate-use.ts';
 import type { Warning } from '../domain/errors.ts';
 import type { Position } from '../domain/event-store.ts';
 import type { ApiId, OrgId } from '../domain/ids.ts';
@@ -37,6 +39,8 @@ export type ApiEntry = {
   readonly expiration?: string;
   /** Of an API that lists others as its versions, whether they are switched on or not. */
   readonly versions?: ListedVersions;
+  /** Those that blocks name which are enabled; absent: none. */
+  readonly certificates?: readonly { readonly certId: string; readonly role: CertificateRole }[];
 };
 
 type ListedVersions = VersionNames & { readonly list: ReturnType<typeof listedVersions> };
@@ -45,21 +49,31 @@ type ListedVersions = VersionNames & { readonly list: ReturnType<typeof listedVe
 export const organisation = (orgId: OrgId): string => `org:${orgId}`;
 export const withFlag = (orgId: OrgId, flag: string): string => `org:${orgId}/${flag}`;
 
-export const labelsOf = ({ orgId, kind, active, internal, versions }: ApiEntry): readonly string[] => [
+export const labelsOf = ({
+  orgId,
+  kind,
+  active,
+  internal,
+  versions,
+  certificates = [],
+}: ApiEntry): readonly string[] => [
   organisation(orgId),
   withFlag(orgId, `kind:${kind}`),
   withFlag(orgId, `active:${active}`),
   withFlag(orgId, `internal:${internal}`),
   ...(versions ? [withFlag(orgId, hasVersions)] : []),
   ...new Set((versions?.list ?? []).map(({ id }) => withFlag(orgId, versionLabel(id)))),
+  ...new Set(certificates.map(({ certId }) => withFlag(orgId, certificateLabel(certId)))),
 ];
 
 const hasVersions = 'versions';
+const certificateLabel = (certId: string): string => `cert:${certId}`;
 const versionLabel = (id: string): string => `version:${id}`;
 
 export function factsOf(document: ApiDocument) {
   const list = listedVersions(document);
   const expiration = expirationOf(document);
+  const certificates = namedCertificates(document).map(({ certId, role }) => ({ certId, role }));
   const server = at(document, gatewayExtension, 'server');
   const domain = isOn(at(server, 'customDomain')) ? textAt(server, 'customDomain', 'name') : undefined;
   return {
@@ -70,8 +84,24 @@ export function factsOf(document: ApiDocument) {
     internal: isInternal(document),
     ...(expiration === '' ? {} : { expiration }),
     ...(list.length === 0 ? {} : { versions: { ...versionNames(document), list } }),
+    ...(certificates.length === 0 ? {} : { certificates }),
   };
 }
+
+/** How many APIs name a certificate. */
+export const countApisNaming = (documents: DocumentReader, orgId: OrgId, certId: string): number =>
+  documents.count(apiEntries, [withFlag(orgId, certificateLabel(certId))]);
+
+/** Those APIs, oldest first. */
+export const apisNaming = (
+  documents: DocumentReader,
+  orgId: OrgId,
+  certId: string,
+  window: { readonly limit: number; readonly offset?: number } = { limit: documents.count(apiEntries) },
+): readonly ApiEntry[] =>
+  documents
+    .list(apiEntries, { labels: [withFlag(orgId, certificateLabel(certId))], ...window })
+    .map(({ body }) => body as ApiEntry);
 
 /** Ids of the APIs that list this one as a version: one at most, unless two commands crossed. */
 export const basesOf = (documents: DocumentReader, orgId: OrgId, apiId: string): readonly string[] =>

@@ -1,10 +1,17 @@
 /** The certificate list with parsed metadata (management design 7.1), and one certificate with its chain (7.3). */
-import { type CertificateFacts, type DistinguishedName, endOf } from '../domain/certificate.ts';
+import {
+  type CertificateFacts,
+  type DistinguishedName,
+  endOf,
+  type NotedEnds,
+  notedAfter,
+} from '../domain/certificate.ts';
 import { certificateForeign } from '../domain/errors.ts';
 import type { Recorded, Secret } from '../domain/event.ts';
 import type { Position } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { type CertId, type OrgId, toCertId } from '../domain/ids.ts';
+import { apisUsing, type CertificateUser, countUses } from './certificate-uses.ts';
 import type { Projection } from './projection.ts';
 import type { DocumentChange, DocumentReader } from './read-model-store.ts';
 
@@ -21,6 +28,11 @@ type Entry = {
   readonly createdAt: string;
   /** Of the first import: replacing a chain or attaching a key does not move an entry. */
   readonly createdPosition: Position;
+  /** Of the last event of its stream. */
+  readonly revision: string;
+  readonly position: Position;
+  /** Who was told that it ends soon, or has ended. */
+  readonly noted: NotedEnds;
 };
 
 type Certificate = Entry & { readonly pem: string; readonly chain: readonly string[] };
@@ -33,7 +45,7 @@ const withKey = (orgId: OrgId, hasPrivate: boolean): string => `org:${orgId}/${h
 
 export const certificateList: Projection = {
   name: 'certs',
-  version: 2,
+  version: 3,
   collections: [entries, whole],
   filter: { categories: ['cert'] },
   onPoison: 'park-by-stream',
@@ -49,7 +61,7 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
     case 'CertificateImported': {
       const { orgId, certId, pem, chain, parsed, secret } = event;
       const before = stored(documents, certId);
-      return put({
+      return put(recorded, {
         orgId,
         certId,
         name: event.name ?? before?.name ?? '',
@@ -60,20 +72,30 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
         chainLength: chain.length + 1,
         createdAt: before?.createdAt ?? recorded.at.toISOString(),
         createdPosition: before?.createdPosition ?? recorded.position,
+        noted: before?.noted ?? {},
         pem,
         chain,
       });
     }
     case 'CertificateKeyAttached': {
       const before = stored(documents, event.certId);
-      return before ? put({ ...before, hasPrivate: true, ...kidOf(event.secret) }) : [];
+      return before ? put(recorded, { ...before, hasPrivate: true, ...kidOf(event.secret) }) : [];
+    }
+    case 'CertificateRenamed': {
+      const before = stored(documents, event.certId);
+      return before ? put(recorded, { ...before, name: event.name }) : [];
+    }
+    case 'CertificateExpiringSoon':
+    case 'CertificateExpired': {
+      const before = stored(documents, event.certId);
+      return before ? put(recorded, { ...before, noted: notedAfter(before.noted, event) }) : [];
     }
     case 'CertificateKeyShredded': {
       const before = stored(documents, event.certId);
       // A certificate that came back has another key by now.
       if (before?.kid !== event.kid) return [];
       const { kid: _, ...rest } = before;
-      return put({ ...rest, hasPrivate: false });
+      return put(recorded, { ...rest, hasPrivate: false });
     }
     case 'CertificateDeleted':
       return [entries, whole].map((collection) => ({ op: 'remove', collection, id: event.certId }));
@@ -86,7 +108,11 @@ function applyToList(recorded: Recorded<DomainEvent>, documents: DocumentReader)
 const kidOf = (secret: Secret | undefined): { readonly kid?: string } =>
   secret?.kid === undefined ? {} : { kid: secret.kid };
 
-function put(certificate: Certificate): readonly DocumentChange[] {
+function put(
+  { revision, position }: Recorded<DomainEvent>,
+  changed: Omit<Certificate, 'revision' | 'position'>,
+): readonly DocumentChange[] {
+  const certificate: Certificate = { ...changed, revision: String(revision), position };
   const { pem: _, chain: __, facts, ...entry } = certificate;
   const { subject: ___, issuer: ____, chainFacts: _____, ...listedFacts } = facts;
   const { orgId, certId, createdPosition, hasPrivate } = entry;
@@ -159,8 +185,11 @@ export function listCertificates(
   const count = documents.count(entries, [label]);
   const window = page <= 0 ? { limit: count } : { limit: pageSize, offset: (page - 1) * pageSize };
   const found = documents.list(entries, { labels: [label], ...window }).map(({ body }) => body as Entry);
+  const usedBy = ({ certId }: Entry): number => countUses(documents, orgId, certId);
   return {
-    cert_basics: found.map((entry) => (isDetailed ? { ...basics(entry), ...details(entry, now) } : basics(entry))),
+    cert_basics: found.map((entry) =>
+      isDetailed ? { ...basics(entry), ...details(entry, now), used_by: usedBy(entry) } : basics(entry),
+    ),
     pages: page <= 0 ? 1 : Math.max(1, Math.ceil(count / pageSize)),
   };
 }
@@ -176,13 +205,11 @@ const basics = ({ certId, hasPrivate, facts }: Entry): ListedCertificate => ({
   not_after: facts.notAfter,
 });
 
-const details = (entry: Entry, now: number): CertificateDetails => ({
+const details = (entry: Entry, now: number): Omit<CertificateDetails, 'used_by'> => ({
   fingerprint: entry.certId.slice(entry.orgId.length),
   name: entry.name,
   ...technicalFacts(entry.facts, now),
   chain_length: entry.chainLength,
-  // No API, key or listener can name a certificate in this version.
-  used_by: 0,
   created_at: entry.createdAt,
 });
 
@@ -236,33 +263,41 @@ const link = (facts: CertificateFacts | undefined, pem: string, now: number) =>
 export type ShownCertificate = ListedCertificate &
   Omit<CertificateDetails, 'used_by'> &
   ReturnType<typeof names> & {
-    readonly used_by: readonly never[];
+    /** APIs; keys that are bound to it stand among its dependencies. */
+    readonly used_by: readonly CertificateUser[];
     readonly pem: string;
     readonly chain: readonly ReturnType<typeof link>[];
   };
 
 /**
  * The body of `GET /api/certs/{certId}`; undefined when it is unknown. `certId` may be a fingerprint alone. Throws
- * `certificate_foreign` when the id itself names another organisation. `now` in ms since 1970.
+ * `certificate_foreign` when the id itself names another organisation. `now` in ms since 1970. `users`: where APIs stand.
  */
 export function getCertificate(
   documents: DocumentReader,
   orgId: OrgId,
-  certId: string,
+  text: string,
   now: number,
+  users: DocumentReader = documents,
 ): ShownCertificate | undefined {
-  const certificate = stored(documents, ownCertId(orgId, certId));
+  const certificate = stored(documents, ownCertId(orgId, text));
   if (certificate?.orgId !== orgId) return undefined;
-  const { facts, pem, chain } = certificate;
+  const { certId, facts, pem, chain } = certificate;
   return {
     ...basics(certificate),
     ...names(facts),
     ...details(certificate, now),
-    used_by: [],
+    used_by: apisUsing(users, orgId, certId),
     pem,
     chain: chain.map((text, index) => link(facts.chainFacts?.[index], text, now)),
   };
 }
+
+/** Where the last event of a certificate stands. */
+export const placeOfCertificate = (
+  documents: DocumentReader,
+  certId: string,
+): Pick<Entry, 'revision' | 'position'> | undefined => stored(documents, certId);
 
 /** The id of a certificate of this organisation, also from the fingerprint alone. */
 export function ownCertId(orgId: OrgId, text: string): CertId {

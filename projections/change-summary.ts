@@ -1,5 +1,7 @@
 /** A change in words: the RFC 6902 difference of a document grouped by feature, and one line for everything else that happens. */
 import { gatewayExtension, streamingExtension } from '../domain/api/definition.ts';
+import type { CertificateFacts } from '../domain/certificate.ts';
+import type { CertificateUse } from '../domain/certificate-use.ts';
 import { type Json, type JsonObject, never } from '../domain/event.ts';
 import { shortPosition } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
@@ -140,10 +142,16 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
       return ['API deleted'];
     case 'CertificateImported':
       return [
-        `certificate "${event.parsed.subjectCn}" ${wasKnown ? 'imported again with another chain' : 'imported'}${event.secret ? ', with its private key' : ''}`,
+        `${certificateName(event.parsed)} ${wasKnown ? 'imported again with another chain' : 'imported'}${event.secret ? ', with its private key' : ''}`,
       ];
     case 'CertificateKeyAttached':
       return ['private key attached'];
+    case 'CertificateRenamed':
+      return [`named "${event.name}"`];
+    case 'CertificateExpiringSoon':
+      return [`ends in ${event.days === 1 ? 'a day' : `${event.days} days`} or less${usedAs(event)}`];
+    case 'CertificateExpired':
+      return [`has ended at ${event.notAfter}${usedAs(event)}`];
     case 'CertificateDeleted':
       return ['certificate deleted'];
     case 'CertificateKeyShredded':
@@ -188,6 +196,12 @@ function organisationTerms({
   ];
   return held.join(', ') || 'no rules of its own';
 }
+
+const certificateName = ({ subjectCn }: CertificateFacts): string =>
+  subjectCn === '' ? 'public key' : `certificate "${subjectCn}"`;
+
+const usedAs = ({ role, apiId }: CertificateUse): string =>
+  role === undefined ? '' : `; API ${apiId} uses it (${role})`;
 
 type AccessEvent = KeyEvent | PolicyEvent | TokenEvent | WebhookEvent;
 

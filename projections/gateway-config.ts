@@ -131,6 +131,9 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
       return { op: 'remove', position, kind: 'api', id: event.apiId };
     case 'CertificateImported':
     case 'CertificateKeyAttached':
+    case 'CertificateRenamed':
+    case 'CertificateExpiringSoon':
+    case 'CertificateExpired':
     case 'CertificateDeleted':
     case 'CertificateKeyShredded':
     case 'OrganisationCreated':

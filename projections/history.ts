@@ -62,7 +62,7 @@ export const within = (orgId: string, label: string): string => `org:${orgId}/${
 
 export const historyProjection: Projection = {
   name: 'history',
-  version: 3,
+  version: 4,
   collections: [history, aggregates],
   filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit', 'token', 'key', 'policy', 'webhook'] },
   onPoison: 'park-by-stream',
@@ -140,8 +140,12 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'ApiDefinitionDeleted':
       return { ...before, docSha256: event.docSha256, active: false };
     case 'CertificateImported':
-      return { name: (event.name ?? before.name) || event.parsed.subjectCn };
+      return { name: (event.name ?? before.name) || event.parsed.subjectCn || 'public key' };
+    case 'CertificateRenamed':
+      return { name: event.name };
     case 'CertificateKeyAttached':
+    case 'CertificateExpiringSoon':
+    case 'CertificateExpired':
     case 'CertificateDeleted':
     case 'CertificateKeyShredded':
       return before;

@@ -37,7 +37,7 @@ const within = (orgId: OrgId, label: string): string => `org:${orgId}/${label}`;
 
 export const keysProjection: Projection = {
   name: 'keys',
-  version: 1,
+  version: 2,
   collections: [whole, entries],
   filter: { categories: ['key'] },
   onPoison: 'park-by-stream',
@@ -84,6 +84,7 @@ function put(
     ...policies.map((id) => within(orgId, `policy:${id}`)),
     ...tags.map((tag) => within(orgId, `tag:${tag}`)),
     ...Object.keys(objectAt(document, 'access_rights') ?? {}).map((id) => within(orgId, `api:${id}`)),
+    ...boundCertificates(document).map((id) => within(orgId, `cert:${id}`)),
   ];
   const place = { id: keyHash, sort: createdPosition };
   return [
@@ -91,6 +92,12 @@ function put(
     { op: 'put', collection: whole, document: { ...place, labels: [], body: { ...entry, document } } },
   ];
 }
+
+/** Certificates that a key is good with only. */
+export const boundCertificates = (document: JsonObject): readonly string[] =>
+  [textAt(document, 'certificate') ?? '', ...texts(document['mtls_static_certificate_bindings'])].filter(
+    (id) => id !== '',
+  );
 
 export function findKey(documents: DocumentReader, orgId: OrgId, keyHash: KeyHash): StoredKey | undefined {
   const found = documents.get(whole, keyHash)?.body as StoredKey | undefined;
@@ -100,6 +107,12 @@ export function findKey(documents: DocumentReader, orgId: OrgId, keyHash: KeyHas
 /** Hashes of the keys that name a policy. */
 export function keysWithPolicy(documents: DocumentReader, orgId: OrgId, policyId: string): readonly KeyHash[] {
   const labels = [within(orgId, `policy:${policyId}`)];
+  return documents.list(entries, { labels, limit: documents.count(entries, labels) }).map(({ id }) => id as KeyHash);
+}
+
+/** Hashes of the keys that are bound to a certificate. */
+export function keysWithCertificate(documents: DocumentReader, orgId: OrgId, certId: string): readonly KeyHash[] {
+  const labels = [within(orgId, `cert:${certId}`)];
   return documents.list(entries, { labels, limit: documents.count(entries, labels) }).map(({ id }) => id as KeyHash);
 }
 

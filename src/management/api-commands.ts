@@ -3,17 +3,25 @@ import { type ApiCommand, type ApiState, api, existingApi, routeOf } from '../..
 import type { ApiKind } from '../../domain/api/definition.ts';
 import type { PublicGateway } from '../../domain/api/servers.ts';
 import { named, withMask } from '../../domain/document-secrets.ts';
-import { kindMismatch } from '../../domain/errors.ts';
+import { definitionRefused, kindMismatch } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
 import { claimWrites, type Owner } from './api-claims.ts';
-import { type DocumentChange, type NextDocument, nextDocument } from './api-next.ts';
+import {
+  type DocumentChange,
+  linesOf,
+  maxRemarks,
+  type NextDocument,
+  nextDocument,
+  rollbackRefused,
+} from './api-next.ts';
 import { changeMeta } from './api-representation.ts';
+import { certificateReferences } from './certificate-references.ts';
 import { etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
 import { comparable, diffOf, withDerivedFields } from './derived-fields.ts';
-import type { Command, Plan } from './handle-command.ts';
+import type { Command, Plan, PlannedWrite } from './handle-command.ts';
 import type { HeldSecrets } from './held-secrets.ts';
 import { expectedOf, type Loaded, loadApi } from './load.ts';
 import { documented, type Reply } from './responses.ts';
@@ -72,6 +80,7 @@ async function planChange(
   const current = currentOf(change, loaded.state, options.orgId);
   await checkPreconditions(store, change, options, loaded);
   const next = change.type === 'DeleteApi' ? undefined : await nextDocument(deps, change, current, options);
+  const references = next ? await checkReferences(store, change, options.orgId, next) : [];
   const owner = { orgId: options.orgId, apiId: change.apiId, kind: next?.kind ?? current?.kind ?? 'oas' };
   const decided = withDerivedFields(api.decide(toCommand(change, owner, next), loaded.state), current);
   const before = current?.document;
@@ -85,10 +94,23 @@ async function planChange(
   const write = { stream: apiStream(change.apiId), expected: expectedOf(loaded), events: decided };
   return {
     // The API last: the position of the append is then that of its own change, which gateways stamp requests with.
-    writes: decided.length === 0 ? [] : [...claims, write],
+    writes: decided.length === 0 ? [] : [...claims, ...references, write],
     reply: replyTo(outcome, options),
     ...(loaded.position === undefined ? {} : { position: loaded.position }),
   };
+}
+
+/** What it names must be there, and stay until the change is stored. */
+async function checkReferences(
+  store: EventStore,
+  change: ApiChange,
+  orgId: OrgId,
+  { settled }: NextDocument,
+): Promise<readonly PlannedWrite[]> {
+  const { problems, checks } = await certificateReferences(store, orgId, settled.document);
+  if (problems.length === 0) return checks;
+  if (change.type === 'RollbackApi') throw rollbackRefused(change.toRevision, linesOf(problems), problems);
+  throw definitionRefused(problems.slice(0, maxRemarks));
 }
 
 /** The API that the change is about; undefined for a new one. Throws 404 and the mismatch of kinds. */

@@ -120,7 +120,7 @@ const storedOf = ({ document, secrets }: TakenSecrets): Pick<Settled, 'document'
 });
 
 /** Problems of an answer, and warnings of an answer and its event. */
-const maxRemarks = 100;
+export const maxRemarks = 100;
 
 export function bounded(warnings: readonly Warning[]): readonly Warning[] {
   const left = warnings.length - maxRemarks;
@@ -147,19 +147,15 @@ async function nextFromHistory(
 ): Promise<NextDocument> {
   const { state, head } = await loadApi(store, apiId, toRevision);
   if (head !== toRevision) throw new Rejection('revision_unknown', `The API has no revision ${toRevision}`);
-  if (!state.exists || state.orgId !== orgId) throw refused(toRevision, 'the API was deleted then');
-  if (state.kind !== current?.kind) throw refused(toRevision, `the API was of the kind ${state.kind} then`);
+  if (!state.exists || state.orgId !== orgId) throw rollbackRefused(toRevision, 'the API was deleted then');
+  if (state.kind !== current?.kind) throw rollbackRefused(toRevision, `the API was of the kind ${state.kind} then`);
   const held = await openDocument(secrets, apiStream(apiId), state);
   const gone = goneSecrets(held).map(({ pointer }) => `${pointer}: the secret was shredded`);
-  if (gone.length > 0) throw refused(toRevision, gone.join('\n'));
+  if (gone.length > 0) throw rollbackRefused(toRevision, gone.join('\n'));
   const taken = takeApiSecrets(withCurrentDbId(state.document, dbIdOf(current)), held);
   const checked = check({ apiId, orgId, kind: state.kind, document: taken.clear });
   if (checked.problems.length > 0) {
-    const reasons = checked.problems
-      .slice(0, maxRemarks)
-      .map(({ pointer, message }) => `${pointer}: ${message}`)
-      .join('\n');
-    throw refused(toRevision, reasons, checked.problems);
+    throw rollbackRefused(toRevision, linesOf(checked.problems), checked.problems);
   }
   return {
     kind: state.kind,
@@ -167,11 +163,17 @@ async function nextFromHistory(
   };
 }
 
+export const linesOf = (problems: readonly Problem[]): string =>
+  problems
+    .slice(0, maxRemarks)
+    .map(({ pointer, message }) => `${pointer}: ${message}`)
+    .join('\n');
+
 /** The storage id belongs to the API as it lives now, also when it was deleted and made again since. */
 function withCurrentDbId(document: ApiDocument, dbId: string): ApiDocument {
   const extension = objectAt(document, gatewayExtension) ?? {};
   return { ...document, [gatewayExtension]: withMember(extension, ['info', 'dbId'], dbId) };
 }
 
-const refused = (revision: bigint, reason: string, problems: readonly Problem[] = []): Rejection =>
+export const rollbackRefused = (revision: bigint, reason: string, problems: readonly Problem[] = []): Rejection =>
   new Rejection('rollback_refused', `Rollback to revision ${revision} is refused: ${reason}`, { problems });

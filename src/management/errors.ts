@@ -21,6 +21,7 @@ export const errorCatalogue = {
   body_too_large: { status: 413, title: 'The body is larger than allowed' },
   body_unreadable: { status: 400, title: 'The body is missing, cut off or not UTF-8' },
   certificate_foreign: { status: 400, title: 'The certificate belongs to another organisation' },
+  certificate_in_use: { status: 409, title: 'APIs or keys use the certificate' },
   certificate_invalid: { status: 400, title: 'The upload is refused' },
   certificate_unknown: { status: 404, title: 'The certificate does not exist' },
   content_type: { status: 415, title: 'The content type is not accepted here' },

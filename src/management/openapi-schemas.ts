@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../domain/event.ts';
 import { accessSchemas } from './openapi-access-schemas.ts';
 import { applySchemas } from './openapi-apply-schemas.ts';
+import { certificateSchemas } from './openapi-certificate-schemas.ts';
 import { chainSchemas } from './openapi-chain-schemas.ts';
 import { configSchemas } from './openapi-config-schemas.ts';
 import { feedSchemas } from './openapi-feed-schemas.ts';
@@ -43,6 +44,7 @@ export const schemas: JsonObject = {
   ...accessSchemas,
   ...applySchemas,
   ...chainSchemas,
+  ...certificateSchemas,
   ...configSchemas,
   ...feedSchemas,
   ...organisationSchemas,
@@ -165,30 +167,4 @@ export const schemas: JsonObject = {
     signature: text,
   }),
   AnchorList: closed({ anchors: { type: 'array', items: { $ref: '#/components/schemas/Anchor' } } }),
-  Certificate: closed(
-    {
-      id: text,
-      dns_names: texts,
-      has_private: flag,
-      is_ca: flag,
-      issuer_cn: text,
-      subject_cn: text,
-      not_before: text,
-      not_after: text,
-    },
-    ['id', 'has_private', 'not_before', 'not_after'],
-  ),
-  CertificateList: closed({
-    cert_basics: { type: 'array', items: { $ref: '#/components/schemas/Certificate' } },
-    pages: count,
-  }),
-  CertificateAnswer: closed(
-    {
-      id: text,
-      message: text,
-      status: text,
-      results: { type: 'array', items: closed({ id: text, message: text, status: text }) },
-    },
-    ['id', 'message', 'status'],
-  ),
 };

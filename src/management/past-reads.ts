@@ -45,20 +45,44 @@ export const askedMoment = async (call: Call, services: Reads): Promise<Moment |
 export async function documentsFor(
   call: Call,
   services: Reads,
-  kind: ConfigKind,
+  ...kinds: readonly ConfigKind[]
 ): Promise<{ readonly documents: DocumentReader; readonly time: number }> {
   const moment = await askedMoment(call, services);
   if (!moment) return { documents: services.models, time: services.now().getTime() };
-  const objects = await gather(objectsAt(services.models, call.caller.orgId, kind, moment.position));
-  return { documents: pastDocuments(objects), time: moment.time };
+  return { documents: await documentsAt(services.models, call.caller.orgId, kinds, moment), time: moment.time };
 }
 
-/** A certificate as its details showed it then: its own events, folded by the projection that shows it now. */
-export async function certificateAt(
+async function documentsAt(
+  models: DocumentReader,
+  orgId: OrgId,
+  kinds: readonly ConfigKind[],
+  { position }: Moment,
+): Promise<DocumentReader> {
+  const objects = [];
+  for (const kind of kinds) objects.push(...(await gather(objectsAt(models, orgId, kind, position))));
+  return pastDocuments(objects);
+}
+
+/** Certificates as their details showed them then, by id or fingerprint. Throws `certificate_unknown`. */
+export async function certificatesAt(
+  { store, models }: Pick<Reads, 'store' | 'models'>,
+  orgId: OrgId,
+  ids: readonly string[],
+  moment: Moment,
+): Promise<readonly ShownCertificate[]> {
+  const users = await documentsAt(models, orgId, ['api'], moment);
+  const shown: ShownCertificate[] = [];
+  for (const id of ids) shown.push(await certificateAt(store, orgId, id, moment, users));
+  return shown;
+}
+
+/** Its own events, folded by the projection that shows it now. */
+async function certificateAt(
   store: EventStore,
   orgId: OrgId,
   text: string,
   { position, time }: Moment,
+  users: DocumentReader,
 ): Promise<ShownCertificate> {
   const certId = ownCertId(orgId, text);
   const documents = new Map<string, readonly Document[]>();
@@ -70,7 +94,7 @@ export async function certificateAt(
       documents.set(change.collection, change.op === 'put' ? [change.document] : []);
     }
   }
-  const shown = getCertificate(reader, orgId, certId, time);
+  const shown = getCertificate(reader, orgId, certId, time, users);
   if (!shown) throw certificateUnknown();
   return shown;
 }

@@ -11,7 +11,7 @@ import type { BodyRule } from './bodies.ts';
 import type { Call } from './call.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Commands } from './handle-command.ts';
-import type { KeyHealth } from './held-secrets.ts';
+import type { HeldSecrets, KeptRing, KeyHealth } from './held-secrets.ts';
 import type { Nodes } from './nodes.ts';
 import type { Organisations } from './organisations.ts';
 import type { PersonalData } from './personal-data.ts';
@@ -32,6 +32,8 @@ export type Services = {
   readonly projector: Pick<Projector, 'waitFor' | 'readable' | 'status' | 'rebuild' | 'retry' | 'skip'>;
   /** Opens what is personal in the history, for those who may read it. */
   readonly personal: Pick<PersonalData, 'open'>;
+  /** Opens secrets for a new place, and destroys them. */
+  readonly secrets: HeldSecrets & Pick<KeptRing, 'shred'>;
   readonly commands: Commands;
   readonly apiCommands: VersionedCommands;
   readonly restoreCommand: RestoreCommand;

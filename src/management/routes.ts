@@ -5,6 +5,7 @@ import { auditRoutes } from './routes/audit.ts';
 import { auditEntryRoutes } from './routes/audit-entry.ts';
 import { auditTrailRoutes } from './routes/audit-trail.ts';
 import { catalogueRoutes } from './routes/catalogue.ts';
+import { certificateChangeRoutes } from './routes/certificate-changes.ts';
 import { certificateRoutes } from './routes/certificates.ts';
 import { chainRoutes } from './routes/chain.ts';
 import { configRoutes } from './routes/config.ts';
@@ -29,6 +30,7 @@ export const routes: readonly Route[] = [
   ...revisionRoutes,
   ...chainRoutes,
   ...certificateRoutes,
+  ...certificateChangeRoutes,
   ...configRoutes,
   ...applyRoutes,
   ...auditRoutes,

@@ -16,7 +16,7 @@ import { createJudgeObject } from './apply-set.ts';
 import { type Credential, createAuthenticate } from './authenticate.ts';
 import type { ManagementFeed } from './feed.ts';
 import { createCommands } from './handle-command.ts';
-import type { HeldSecrets, KeyHealth, Seal } from './held-secrets.ts';
+import type { KeyHealth, Seal } from './held-secrets.ts';
 import type { Nodes } from './nodes.ts';
 import { createDocument } from './openapi.ts';
 import { createOrganisations, type Organisations } from './organisations.ts';
@@ -55,7 +55,7 @@ export type ManagementOptions = {
   readonly projector: Services['projector'] & Pick<Projector, 'caughtUp'>;
   readonly seal: Seal;
   /** Opens what the log holds, so that it can be brought back. */
-  readonly secrets: HeldSecrets & NamedKeys;
+  readonly secrets: Services['secrets'] & NamedKeys;
   readonly settings: ManagementSettings;
   /** What management nodes share that is no history. */
   readonly cells: SharedCells;
@@ -155,6 +155,7 @@ function createServices(
     models,
     projector,
     personal,
+    secrets,
     commands: createCommands({
       store,
       seal,

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { EventStore } from '../../domain/event-store.ts';
 import { certStream } from '../../domain/ids.ts';
+import { apiCatalog } from '../../projections/api-catalog.ts';
 import { keyCommands } from '../../src/compose/key-upkeep.ts';
 import { deleteCertificate, shredCertificateKey } from '../../src/management/certificate-commands.ts';
 import type { CommandContext } from '../../src/management/handle-command.ts';
@@ -18,6 +19,7 @@ import {
   certIdOf,
   certificateDeleted,
   certificateImported,
+  folded,
   keptLog,
   keyShredded,
   org,
@@ -73,9 +75,10 @@ describe('the keeper of the key ring', () => {
     const kid = await newKey();
     await appendEvents(store, certificateImported('a', { hasKey: true, kid }));
     await using _keeper = start();
+    const services = { store, models: folded(apiCatalog), projector: { waitFor: async () => true } };
     await keyCommands(store, keyRing, now).run(
       context,
-      deleteCertificate(store, { orgId: org, certId: certIdOf('a') }),
+      deleteCertificate(services, { orgId: org, certId: certIdOf('a'), ifMatch: undefined }, false),
     );
     await eventually(() => shredded('a'));
     expect(await keyRing.has(kid)).to.equal(false);

@@ -155,8 +155,9 @@ export const keyShredded = (
 });
 
 export function streamOf(event: DomainEvent): string {
-  if ('apiId' in event) return apiStream(event.apiId);
+  // The end of a certificate names an API that uses it.
   if ('certId' in event) return certStream(event.certId);
+  if ('apiId' in event) return apiStream(event.apiId);
   if ('keyHash' in event) return keyStream(event.keyHash);
   if ('policyId' in event) return policyStream(event.policyId);
   if ('webhookId' in event) return webhookStream(event.webhookId);

@@ -1,25 +1,25 @@
-/** Certificates: upload, list, one of them, deletion. */
+/** Certificates: upload, lists, one of them. */
 import { certificateUnknown } from '../../../domain/errors.ts';
 import type { Json } from '../../../domain/event.ts';
+import { shortPosition } from '../../../domain/event-store.ts';
 import {
   certificateFilters,
   getCertificate,
   listCertificates,
-  ownCertId,
+  placeOfCertificate,
+  type ShownCertificate,
 } from '../../../projections/certificate-list.ts';
-import { type Call, commandContext, numberParameter, wordParameter } from '../call.ts';
+import { type Call, commandContext, wordParameter } from '../call.ts';
 import { readCertificateBody } from '../certificate-body.ts';
-import { deleteCertificate, importCertificates } from '../certificate-commands.ts';
+import { importCertificates } from '../certificate-commands.ts';
+import { checkName, exampleAnswer, exampleId, pageOf, pageParameters } from '../certificate-requests.ts';
 import { readUpload } from '../certificate-upload.ts';
-import { awaitRevision } from '../conditional.ts';
-import { Rejection } from '../errors.ts';
+import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
+import { queryInvalid, Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
-import { askedMoment, certificateAt, documentsFor } from '../past-reads.ts';
+import { askedMoment, certificatesAt, documentsFor } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
-
-/** Beyond any list; keeps offsets whole numbers. */
-const maxPage = 1e9;
 
 async function upload(call: Call, { store, commands, now }: Services): Promise<Reply> {
   const body = await readCertificateBody(call.body, call.header('content-type'));
@@ -37,58 +37,86 @@ function headerText({ header }: Call, name: string): string | undefined {
   return text?.includes('\uFFFD') ? raw : text;
 }
 
-const maxNameLength = 200;
-
-function checkName(name: string): string {
-  if (name.length <= maxNameLength) return name;
-  throw new Rejection('query_invalid', `name: longer than ${maxNameLength} characters`, {
-    problems: [{ pointer: '/name', code: 'query_invalid', message: `longer than ${maxNameLength} characters` }],
-  });
-}
-
 async function list(call: Call, services: Services): Promise<Reply> {
-  try {
+  return inListForm(async () => {
     const mode = wordParameter(call, 'mode', ['detailed']);
     const filter = wordParameter(call, 'filter', certificateFilters);
     const query = {
-      page: numberParameter(call, 'p', { min: -maxPage, max: maxPage, absent: 1 }),
-      pageSize: numberParameter(call, 'page_size', { min: 1, max: 500, absent: services.pageSize }),
+      ...pageOf(call, services.pageSize),
       ...(mode === undefined ? {} : { mode }),
       ...(filter === undefined ? {} : { filter }),
     };
-    await awaitRevision(call.query, ['certs'], services.projector);
-    const { documents, time } = await documentsFor(call, services, 'cert');
+    await awaitRevision(call.query, read, services.projector);
+    // Who uses a certificate is told in details only.
+    const kinds = mode === 'detailed' ? (['cert', 'api', 'key'] as const) : (['cert'] as const);
+    const { documents, time } = await documentsFor(call, services, ...kinds);
     return { status: 200, body: listCertificates(documents, call.caller.orgId, query, time) as unknown as Json };
+  });
+}
+
+const read = ['certs', 'apis', 'keys'];
+
+/** The text of the documented operation stands before the reason. */
+async function inListForm(work: () => Promise<Reply>): Promise<Reply> {
+  try {
+    return await work();
   } catch (error) {
     if (!(error instanceof Rejection && error.code === 'query_invalid')) throw error;
     throw new Rejection(error.code, `Could not retrieve certs. ${error.message}`, { problems: error.problems });
   }
 }
 
-async function read(call: Call, services: Services): Promise<Reply> {
-  const { store, models, projector, now } = services;
+const details = (call: Call, services: Services): Promise<Reply> =>
+  inListForm(async () => {
+    const query = pageOf(call, services.pageSize);
+    await awaitRevision(call.query, read, services.projector);
+    const { documents, time } = await documentsFor(call, services, 'cert');
+    const { cert_basics, pages } = listCertificates(documents, call.caller.orgId, query, time);
+    const ids = cert_basics.map(({ id }) => id);
+    return { status: 200, body: { certificates: await shown(call, services, ids), pages } as unknown as Json };
+  });
+
+/** Whole certificates, now or at a time. Throws `certificate_unknown`. */
+async function shown(call: Call, services: Services, ids: readonly string[]): Promise<readonly ShownCertificate[]> {
   const { orgId } = call.caller;
-  await awaitRevision(call.query, ['certs'], projector);
   const moment = await askedMoment(call, services);
-  if (moment) {
-    const past = await certificateAt(store, orgId, call.params['certId'] ?? '', moment);
-    return { status: 200, body: past as unknown as Json };
-  }
-  const body = getCertificate(models, orgId, call.params['certId'] ?? '', now().getTime());
-  if (!body) throw certificateUnknown();
-  return { status: 200, body: body as unknown as Json };
+  if (moment) return certificatesAt(services, orgId, ids, moment);
+  const time = services.now().getTime();
+  return ids.map((id) => {
+    const certificate = getCertificate(services.models, orgId, id, time);
+    if (!certificate) throw certificateUnknown();
+    return certificate;
+  });
 }
 
-const remove = (call: Call, { store, commands }: Services): Promise<Reply> => {
-  const { orgId } = call.caller;
-  const certId = ownCertId(orgId, call.params['certId'] ?? '');
-  const ifMatch = call.header('if-match');
-  return commands.run(commandContext(call), deleteCertificate(store, { orgId, certId, ifMatch }));
-};
+const maxIds = 100;
 
-const { queryParameter } = parameter;
-const exampleId = `68ff52c1a3a94f0d92c1b7aa${'0f'.repeat(32)}`;
-const added = { id: exampleId, message: 'Certificate added.', status: 'ok' };
+async function readOne(call: Call, services: Services): Promise<Reply> {
+  const text = call.params['certId'] ?? '';
+  const ids = text.split(',').filter((id) => id !== '');
+  if (ids.length > maxIds) throw queryInvalid('certId', `names more than ${maxIds} certificates`);
+  await awaitRevision(call.query, read, services.projector);
+  const certificates = await shown(call, services, ids);
+  const [first] = certificates;
+  if (!first) throw certificateUnknown();
+  if (text.includes(',')) return { status: 200, body: { certificates } as unknown as Json };
+  return withTag(call, services, first);
+}
+
+/** Of now; what was before has no condition. */
+function withTag(call: Call, { models, store }: Services, certificate: ShownCertificate): Reply {
+  const body = certificate as unknown as Json;
+  const place = call.query.has('at') ? undefined : placeOfCertificate(models, certificate.id);
+  if (!place) return { status: 200, body };
+  const headers = {
+    ETag: etagOf(place.revision, store.identity.era),
+    'x-svc-revision': shortPosition(place.position),
+  };
+  return isNotModified(call.header('if-none-match'), headers.ETag)
+    ? { status: 304, headers }
+    : { status: 200, headers, body };
+}
+
 const basics = {
   id: exampleId,
   dns_names: ['orders.example'],
@@ -100,6 +128,20 @@ const basics = {
   not_after: '2027-01-01T00:00:00Z',
 };
 
+const exampleName = (CommonName: string) => ({
+  ...{ CommonName, SerialNumber: '', Country: [], Organization: [], OrganizationalUnit: [], Locality: [] },
+  ...{ Province: [], StreetAddress: [], PostalCode: [] },
+});
+
+const whole = {
+  ...basics,
+  ...{ fingerprint: '0f'.repeat(32), name: 'front door', serial_number: '01', key_type: 'EC P-256' },
+  ...{ signature_algorithm: 'ecdsa-with-SHA256', ip_addresses: [], days_remaining: 120, expired: false },
+  ...{ chain_length: 1, created_at: '2026-01-02T12:00:00.000Z', used_by: [], chain: [] },
+  ...{ issuer: exampleName('Example CA'), subject: exampleName('orders.example') },
+  pem: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+};
+
 const uploadRoute: Route = {
   method: 'POST',
   path: '/api/certs',
@@ -109,7 +151,7 @@ const uploadRoute: Route = {
   scope: 'certs:write',
   form: 'documented',
   parameters: [
-    queryParameter('name', 'A name for lists.'),
+    parameter.queryParameter('name', 'A name for lists.'),
     {
       name: 'x-svc-passphrase',
       in: 'header',
@@ -133,7 +175,7 @@ const uploadRoute: Route = {
   answer: {
     description: 'What was added; `results` when the upload held several',
     schema: { $ref: '#/components/schemas/CertificateAnswer' },
-    example: added,
+    example: exampleAnswer('Certificate added.'),
   },
   errors: ['certificate_invalid', 'body_malformed', 'query_invalid'],
   handle: upload,
@@ -148,13 +190,12 @@ const listRoute: Route = {
   scope: 'certs:read',
   form: 'documented',
   parameters: [
-    queryParameter('p', 'Page from 1; 0 or below: everything.', { type: 'integer', default: 1 }),
-    queryParameter('mode', '`detailed` adds members.', { type: 'string', enum: ['detailed'] }),
-    queryParameter('filter', 'By private key; only with `mode=detailed`.', {
+    ...pageParameters,
+    parameter.queryParameter('mode', '`detailed` adds members.', { type: 'string', enum: ['detailed'] }),
+    parameter.queryParameter('filter', 'By private key; only with `mode=detailed`.', {
       type: 'string',
       enum: [...certificateFilters],
     }),
-    queryParameter('page_size', 'Entries on a page.', { type: 'integer', minimum: 1, maximum: 500, default: 10 }),
     parameter.at,
     parameter.minRevision,
   ],
@@ -172,32 +213,37 @@ export const certificateRoutes: readonly Route[] = [
   listRoute,
   {
     method: 'GET',
-    path: '/api/certs/{certId}',
-    operationId: 'getCertificate',
-    summary: 'One certificate by its id or fingerprint, public parts only, now or at a time',
+    path: '/api/certs/details',
+    operationId: 'listCertificateDetails',
+    summary: 'Whole certificates, oldest first, now or at a time',
     tag: 'certs',
     scope: 'certs:read',
     form: 'documented',
-    parameters: [parameter.at, parameter.minRevision],
-    answer: { description: 'The certificate', schema: { $ref: '#/components/schemas/Certificate' }, example: basics },
-    errors: ['certificate_unknown', 'certificate_foreign', 'at_invalid', 'revision_not_reached'],
-    handle: read,
+    parameters: [...pageParameters, parameter.at, parameter.minRevision],
+    answer: {
+      description: 'One page',
+      schema: { $ref: '#/components/schemas/CertificatesWhole' },
+      example: { certificates: [whole], pages: 1 },
+    },
+    errors: ['at_invalid', 'query_invalid', 'revision_not_reached'],
+    handle: details,
   },
   {
-    method: 'DELETE',
+    method: 'GET',
     path: '/api/certs/{certId}',
-    operationId: 'deleteCertificate',
-    summary: 'Deletes a certificate',
+    operationId: 'getCertificate',
+    summary:
+      'One certificate by its id or fingerprint, or several with commas between; public parts only, now or at a time',
     tag: 'certs',
-    scope: 'certs:write',
+    scope: 'certs:read',
     form: 'documented',
-    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    parameters: [parameter.at, parameter.minRevision, parameter.ifNoneMatch],
     answer: {
-      description: 'Certificate deleted.',
-      schema: { $ref: '#/components/schemas/CertificateAnswer' },
-      example: { ...added, message: 'Certificate deleted.' },
+      description: 'The certificate',
+      schema: { $ref: '#/components/schemas/CertificateOrSeveral' },
+      example: whole,
     },
-    errors: ['certificate_unknown', 'certificate_foreign', 'precondition_failed'],
-    handle: remove,
+    errors: ['certificate_unknown', 'certificate_foreign', 'at_invalid', 'query_invalid', 'revision_not_reached'],
+    handle: readOne,
   },
 ];

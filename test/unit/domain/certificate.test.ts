@@ -1,7 +1,9 @@
 /** The certificate aggregate by given, when, then. */
 import { expect } from 'chai';
-import { type CertificateCommand, type CertificateEvent, certificate } from '../../../domain/certificate.ts';
+import { type CertificateCommand, type CertificateEvent, certificate, dueRemark } from '../../../domain/certificate.ts';
+import type { CertificateUse } from '../../../domain/certificate-use.ts';
 import { fold } from '../../../domain/decider.ts';
+import { toApiId } from '../../../domain/ids.ts';
 import {
   certIdOf,
   certificateDeleted,
@@ -24,7 +26,8 @@ const importing = (
   return { type: 'ImportCertificate', ...base, pem: 'PEM of a', parsed: certificateFacts('a'), chain, ...rest };
 };
 const withKey = importing({ privateKey: 'KEY' });
-const remove: CertificateCommand = { type: 'DeleteCertificate', ...base };
+const unused = { usedBy: [], isForced: false };
+const remove: CertificateCommand = { type: 'DeleteCertificate', ...base, ...unused };
 const clear = { secret: { clear: 'KEY' } };
 const imported = (parts: Parameters<typeof certificateImported>[1] = {}) => certificateImported('a', parts);
 
@@ -147,9 +150,103 @@ describe('the state of a certificate', () => {
 
   it('keeps its key through another chain', () => {
     const state = fold(certificate, [imported({ hasKey: true }), imported({ chain: ['A'] })]);
-    expect(state).to.deep.equal({ exists: true, hasPrivate: true, kid: sealed.kid, chain: ['A'], doomed: [] });
+    const none = { name: '', noted: {}, doomed: [] };
+    expect(state).to.deep.equal({ exists: true, hasPrivate: true, kid: sealed.kid, chain: ['A'], ...none });
   });
 
   it('takes no key without a certificate', () =>
     expect(fold(certificate, [keyAttached('a')])).to.deep.equal({ exists: false, doomed: [] }));
+});
+
+describe('RenameCertificate', () => {
+  const rename = (name: string): CertificateCommand => ({ type: 'RenameCertificate', ...base, name });
+  const renamed = (name: string): CertificateEvent => ({ type: 'CertificateRenamed', ...base, name });
+
+  it('gives another name, once', () => {
+    given(imported({ name: 'front' }))
+      .when(rename('back'))
+      .results(renamed('back'));
+    given(imported(), renamed('back')).when(rename('back')).results();
+  });
+
+  it('refuses what is not there', () => given().when(rename('back')).refuses('certificate_unknown'));
+});
+
+describe('what is used', () => {
+  const usedBy = ['API orders (server)', 'key 12ab'];
+  for (const type of ['DeleteCertificate', 'DestroyCertificateKey'] as const) {
+    it(`is not lost by ${type} unless that is forced`, () => {
+      const text = 'in use by API orders (server), key 12ab; force=true does it all the same';
+      const command = { type, ...base, usedBy };
+      given(imported({ hasKey: true }))
+        .when({ ...command, isForced: false })
+        .refuses('certificate_in_use', text);
+      given(imported({ hasKey: true }))
+        .when({ ...command, isForced: true })
+        .decides(type === 'DeleteCertificate' ? 'CertificateDeleted' : 'CertificateKeyShredded');
+    });
+  }
+
+  it('is no question for a certificate without key', () =>
+    given(imported())
+      .when({ type: 'DestroyCertificateKey', ...base, usedBy, isForced: false })
+      .results());
+});
+
+describe('NoteCertificateEnd', () => {
+  const notAfter = '2027-01-01T00:00:00Z';
+  const orders = { role: 'server', apiId: toApiId('orders') } as const;
+  const soon = (days: number, use = {}): CertificateEvent => ({
+    ...{ type: 'CertificateExpiringSoon', ...base, notAfter, days },
+    ...use,
+  });
+  const ended = (use = {}): CertificateEvent => ({ type: 'CertificateExpired', ...base, notAfter, ...use });
+  const note = (due: number | undefined, ...uses: readonly CertificateUse[]): CertificateCommand => ({
+    ...{ type: 'NoteCertificateEnd', ...base, notAfter, due, uses },
+  });
+
+  it('says nothing before the first threshold', () => given(imported()).when(note(undefined)).results());
+
+  it('says it without an API when none uses the certificate', () => given(imported()).when(note(30)).results(soon(30)));
+
+  it('says it for every use', () => {
+    const pin = { role: 'pin', apiId: toApiId('b') } as const;
+    given(imported())
+      .when(note(30, orders, pin))
+      .results(soon(30, orders), soon(30, pin));
+  });
+
+  it('says each once, also when the use is new', () => {
+    given(imported(), soon(30)).when(note(30)).results();
+    given(imported(), soon(30)).when(note(30, orders)).results(soon(30, orders));
+    given(imported(), soon(30, orders)).when(note(14, orders)).results(soon(14, orders));
+    given(imported(), soon(14, orders)).when(note(30, orders)).results();
+  });
+
+  it('says the end once, and nothing after it', () => {
+    given(imported(), soon(1)).when(note(0)).results(ended());
+    given(imported(), ended()).when(note(0)).results();
+    given(imported(), ended()).when(note(1)).results();
+  });
+
+  it('begins anew with a certificate that was deleted and came again', () =>
+    given(imported(), soon(30), certificateDeleted('a'), imported()).when(note(30)).results(soon(30)));
+
+  it('says nothing of what is gone', () => given(imported(), certificateDeleted('a')).when(note(0)).results());
+
+  const day = 86_400_000;
+  const due: readonly (readonly [left: number, expected: number | undefined])[] = [
+    [61 * day, undefined],
+    [60 * day, 60],
+    [30 * day + 1, 60],
+    [30 * day, 30],
+    [6 * day, 7],
+    [1, 1],
+    [0, 1],
+    [-1, 0],
+  ];
+  for (const [left, expected] of due) {
+    it(`is due at ${expected ?? 'nothing'} with ${left} ms left`, () =>
+      expect(dueRemark(1e12 + left, 1e12, [60, 30, 14, 7, 1])).to.equal(expected));
+  }
 });
