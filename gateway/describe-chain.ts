@@ -25,12 +25,39 @@ export function describeChain(definition: ApiDefinition, document: ApiDocument):
   const rows = (phase: StackRow['phase']): readonly ChainEntry[] =>
     stack.filter((row) => row.phase === phase && row.on(definition)).map((row) => running(row, definition, extension));
   const { upstream } = definition;
-  const runs = [...rows('request'), ...upstreamEntry(upstream), ...rows('response')];
-  const idle = [...idleRows(definition, extension), ...(upstream.url === undefined ? [withoutUpstream] : [])];
+  const runs = [
+    ...versionEntry(definition.versioning),
+    ...rows('request'),
+    ...upstreamEntry(upstream),
+    ...rows('response'),
+  ];
+  const idle = [
+    ...idleVersions(extension),
+    ...idleRows(definition, extension),
+    ...(upstream.url === undefined ? [withoutUpstream] : []),
+  ];
   return [...runs, ...idle, ...otherBlocks(extension)];
 }
 
 const pointerTo = (path: readonly string[]): string => `/${[gatewayExtension, ...path].map(pointerStep).join('/')}`;
+
+const versionPlace = ['info', 'versioning'] as const;
+
+/** Before every step: what names another version goes to that API's own chain (plugins design 2.1). */
+const versionEntry = (versioning: ApiDefinition['versioning']): readonly ChainEntry[] =>
+  versioning
+    ? [
+        {
+          ...{ name: 'version', phase: 'request', source: 'global', pointer: pointerTo(versionPlace), runs: true },
+          settings: { ...versioning, versions: versioning.versions.map((version) => ({ ...version })) },
+        },
+      ]
+    : [];
+
+function idleVersions(extension: JsonObject): readonly ChainEntry[] {
+  const block = objectAt(extension, ...versionPlace);
+  return block && !isOn(block) ? [notRun(versionPlace, block, 'global')] : [];
+}
 
 function running(
   { name, phase, place, shown }: StackRow,

@@ -91,6 +91,17 @@ describe('describeChain', () => {
     });
   }
 
+  it('begins with the versions of a base, and says when they are switched off', () => {
+    const versions = [{ name: 'v2', id: 'orders-v2' }];
+    const versioning = { enabled: true, location: 'url', versions };
+    const entries = described(apiDocument({ info: { versioning }, global: { cors: { enabled: true } } }));
+    expect(entries.map(({ name }) => name)).to.deep.equal(['version', 'cors', 'upstream']);
+    expect(entries[0]).to.deep.include({ phase: 'request', pointer: '/x-svc-api-gateway/info/versioning', runs: true });
+    expect(entries[0]?.settings).to.deep.include({ location: 'url', versions });
+    const off = described(apiDocument({ info: { versioning: { ...versioning, enabled: false } } })).at(-1);
+    expect(off).to.include({ name: 'versioning', runs: false, reason: 'is switched off' });
+  });
+
   it('names the operation of a block', () => {
     const document = apiDocument({ operations: { getOrder: { allow: { enabled: false } } } });
     expect(described(document).at(-1)).to.deep.include({ name: 'allow', source: 'operation', operation: 'getOrder' });
