@@ -32,6 +32,11 @@ const commands: readonly Row[] = [
     load: async () => (await import('./cli/plan.ts')).plan,
   },
   {
+    name: 'import',
+    summary: 'an OpenAPI document as a new API',
+    load: async () => (await import('./cli/import.ts')).importApi,
+  },
+  {
     name: 'export',
     summary: 'the objects of a server as files',
     load: async () => (await import('./cli/export.ts')).exportObjects,
@@ -63,6 +68,8 @@ const commands: readonly Row[] = [
     summary: 'until every gateway runs a revision',
     load: async () => (await import('./cli/wait.ts')).wait,
   },
+  { name: 'policy', summary: 'what keys share', load: async () => (await import('./cli/policy.ts')).policy },
+  { name: 'key', summary: 'access keys', load: async () => (await import('./cli/key.ts')).key },
   {
     name: 'token',
     summary: 'the admin token; issue, list, rotate and revoke others',
@@ -86,6 +93,19 @@ const commands: readonly Row[] = [
     name: 'replay',
     summary: 'a past configuration into a new gateway',
     load: async () => (await import('./cli/replay.ts')).replay,
+  },
+  {
+    name: 'doctor',
+    summary: 'looks the installation over',
+    load: async () => (await import('./cli/doctor.ts')).doctor,
+  },
+  {
+    name: 'completion',
+    summary: 'scripts for bash, zsh and fish',
+    load: async () => {
+      const { completion } = await import('./cli/completion.ts');
+      return (command, terminal) => completion(command, terminal, (words) => programFor(words, terminal));
+    },
   },
 ];
 

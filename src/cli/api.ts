@@ -1,5 +1,8 @@
 /** `svc api`: APIs, what they were at a time, their revisions, and bringing one back. */
 import { type Command, CommanderError } from 'commander';
+import type { JsonObject } from '../../domain/event.ts';
+import { objectAt } from '../../domain/json.ts';
+import type { Client } from '../management/client.ts';
 import { type ConnectionFlags, connect, withConnection } from './connection.ts';
 import { UsageError } from './failure.ts';
 import { readMoment } from './moment.ts';
@@ -32,6 +35,16 @@ export function api(command: Command, terminal: Terminal): void {
     .option('--comment <text>', 'why')
     .option('--dry-run', 'say what would change')
     .action((id: string, revision: string, flags: Flags & RestoreFlags) => restore(terminal, id, revision, flags));
+  for (const [name, active] of [
+    ['activate', true],
+    ['deactivate', false],
+  ] as const) {
+    leaf(command, `${name} <id>`)
+      .description(active ? 'serve an API' : 'stop serving an API: its paths answer 404, and stay its own')
+      .option('--comment <text>', 'why')
+      .option('--dry-run', 'say what would change')
+      .action((id: string, flags: Flags & RestoreFlags) => setActive(terminal, id, active, flags));
+  }
 }
 
 const leaf = (command: Command, name: string): Command => withConnection(withOutput(command.command(name)));
@@ -109,6 +122,36 @@ async function restore(terminal: Terminal, id: string, revision: string, flags: 
   if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, answer.body);
   terminal.print(body.Message ?? 'done');
   terminal.printError(`See it with: svc api history ${id}`);
+}
+
+const extension = 'x-svc-api-gateway';
+const mediaTypes: Readonly<Record<string, string>> = { streams: 'application/vnd.svc.streams.oas' };
+
+/** The document as it stands with another state: a change in between is a conflict, never overwritten. */
+async function setActive(terminal: Terminal, id: string, active: boolean, flags: Flags & RestoreFlags): Promise<void> {
+  const client = connect(terminal, flags);
+  const { body: read, headers: tags } = await client.get(path(id));
+  const document = read as JsonObject;
+  const info = objectAt(document, extension, 'info') ?? {};
+  const state = { ...objectAt(info, 'state'), active };
+  const body = { ...document, [extension]: { ...objectAt(document, extension), info: { ...info, state } } };
+  const kind = await kindOf(client, id);
+  const headers = {
+    'if-match': tags.get('etag') ?? '*',
+    'content-type': mediaTypes[kind] ?? 'application/json',
+    ...(flags.comment === undefined ? {} : { 'x-svc-comment': Buffer.from(flags.comment).toString('latin1') }),
+  };
+  const answer = await client.send('PUT', `/api/apis/${kind}/${encodeURIComponent(id)}`, {
+    ...{ body: JSON.stringify(body), headers },
+    query: flags.dryRun ? { dryRun: 'true' } : {},
+  });
+  if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, answer.body);
+  terminal.print(`API ${id} is ${active ? 'active' : 'not active'}`);
+}
+
+async function kindOf(client: Client, id: string): Promise<string> {
+  const found = await readPages<Fields>(client, '/api/apis', 'apis', { q: id });
+  return String(found.find((one) => one['id'] === id)?.['kind'] ?? 'oas');
 }
 
 const column = <T extends Fields>(name: string, key: string): Column<T> => ({ title: name, cell: (item) => item[key] });

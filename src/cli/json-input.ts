@@ -1,0 +1,42 @@
+/** Reads one document for a command: from a file, the standard input or an address, JSON or YAML. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseDocument } from 'yaml';
+import type { JsonObject } from '../../domain/event.ts';
+import { isObject } from '../../domain/json.ts';
+import { UsageError } from './failure.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Throws a usage error that names the file. */
+export const readObject = (terminal: Terminal, file: string): JsonObject => parsed(readInput(terminal, file), file);
+
+/** The first line of a file that holds a secret. */
+export const readSecret = (terminal: Terminal, file: string): string => {
+  const [line = ''] = readInput(terminal, file).split('\n');
+  return line.trim();
+};
+
+export function readInput(terminal: Terminal, file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : resolve(terminal.workingDirectory, file), 'utf8');
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
+  }
+}
+
+const maxAliases = 100;
+
+/** JSON is read as YAML too. */
+export function parsed(text: string, from: string): JsonObject {
+  const document = parseDocument(text, { version: '1.2', uniqueKeys: true });
+  const [fault] = document.errors;
+  if (fault) throw new UsageError(`${from}: ${fault.message}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: maxAliases }) ?? null));
+  } catch (error) {
+    throw new UsageError(`${from}: ${(error as Error).message}`);
+  }
+  if (isObject(value)) return value;
+  throw new UsageError(`${from} holds no object`);
+}

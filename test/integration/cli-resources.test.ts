@@ -1,0 +1,148 @@
+/** `svc key`, `svc policy` and the state of APIs on the command line, against a management server. */
+import { statSync, writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import type { JsonObject } from '../../domain/event.ts';
+import { type Outcome, svc } from '../support/cli.ts';
+import { json, named } from '../support/management-refusals.ts';
+import { startTestManagement, streamsType, type TestManagement } from '../support/management-server.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+describe('svc against access keys, policies and APIs', () => {
+  let management: TestManagement;
+  let folder: ReturnType<typeof temporaryFolder>;
+  before(async () => {
+    management = await startTestManagement({ isInstalled: true });
+    folder = temporaryFolder('svc-resources-');
+    await management.call('POST', '/api/apis/oas', JSON.stringify(named('orders')), json);
+    await management.call('POST', '/api/apis/streams', JSON.stringify(named('events')), {
+      'content-type': streamsType,
+    });
+    await run('policy', 'create', '--file', file('gold.yaml', 'id: gold\nname: Gold\nrate: 10\nper: 60\n'));
+  });
+  after(async () => {
+    await management[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  const file = (name: string, content: string): string => {
+    writeFileSync(folder.file(name), content);
+    return name;
+  };
+  async function run(...args: readonly string[]): Promise<Outcome> {
+    return svc(args, { env: { SVC_TOKEN: management.token, SVC_URL: management.url }, workingDirectory: folder.path });
+  }
+  async function done(...args: readonly string[]): Promise<string> {
+    const { code, out, err } = await run(...args);
+    expect(code, `${args.join(' ')}: ${err}`).to.equal(0);
+    return out.replace(/\n$/, '');
+  }
+  const read = async (path: string): Promise<JsonObject> => (await management.call('GET', path)).json;
+
+  it('creates a policy from a file and prints its id, lists, shows, changes and deletes it', async () => {
+    const id = await done('policy', 'create', '--comment', 'für alle', '--file', file('tin.json', '{"name":"Tin"}'));
+    expect(id).to.match(/^[0-9a-f]{24}$/);
+    expect((await done('policy', 'list')).split('\n').map((line) => line.split('\t').slice(0, 4))).to.deep.equal([
+      ['gold', 'Gold', 'active', '10 per 60 s'],
+      [id, 'Tin', 'active', ''],
+    ]);
+    await done('policy', 'update', id, '--merge', file('merge.yaml', 'rate: 5\n'));
+    expect(JSON.parse(await done('policy', 'show', id))).to.include({ name: 'Tin', rate: 5 });
+    await done('policy', 'update', id, '--file', file('whole.yaml', 'name: Lead\n'));
+    expect(await read(`/api/policies/${id}`))
+      .to.include({ name: 'Lead' })
+      .and.not.have.property('rate');
+    expect(JSON.parse(await done('policy', 'delete', id, '--dry-run'))).to.include({ Status: 'OK' });
+    expect(await done('policy', 'delete', id)).to.equal(`policy ${id} is deleted`);
+    expect((await run('policy', 'show', id)).code).to.equal(1);
+  });
+
+  it('prints a new key alone, once, and finds it by its hash', async () => {
+    const made = await run(
+      'key',
+      'create',
+      '--alias',
+      'till 7',
+      '--policy',
+      'gold',
+      '--api',
+      'orders',
+      '--expires',
+      '30d',
+    );
+    expect(made.code, made.err).to.equal(0);
+    expect(made.out).to.match(/^svck_\S+\n$/);
+    const [, hash = ''] = /^Key ([0-9a-f]{64})\./.exec(made.err) ?? [];
+    const listed = await done('key', 'list', '--policy', 'gold');
+    expect(listed.split('\t')).to.include.members([hash, 'till 7', 'gold', 'true', '2026-04-03T05:06:07.000Z']);
+    expect(listed).to.not.include(made.out.trim());
+    await done('key', 'update', hash, '--merge', file('off.yaml', 'is_inactive: true\n'));
+    expect((await read(`/api/keys/${hash}`))['data']).to.include({ is_inactive: true, alias: 'till 7' });
+    expect(await done('key', 'delete', hash)).to.equal(`key ${hash} is deleted`);
+  });
+
+  it('takes a key from a file, never from a flag', async () => {
+    const text = 'a-key-of-our-own-0123456789';
+    expect(await done('key', 'create', '--key-file', file('own.key', `${text}\n`))).to.equal(text);
+    expect((await run('key', 'create', '--key', text)).code).to.equal(2);
+  });
+
+  it('rotates a key: the new one may do the same, the one before ends, at once or later', async () => {
+    const hashOf = ({ err }: Outcome): string => /^Key ([0-9a-f]{64})\./.exec(err)?.[1] ?? '';
+    const first = hashOf(await run('key', 'create', '--alias', 'turned', '--policy', 'gold'));
+    const second = hashOf(await run('key', 'rotate', first));
+    expect(second)
+      .to.match(/^[0-9a-f]{64}$/)
+      .and.not.equal(first);
+    expect((await management.call('GET', `/api/keys/${first}`)).status).to.equal(404);
+    const third = hashOf(await run('key', 'rotate', second, '--overlap', '1h'));
+    expect((await read(`/api/keys/${third}`))['data']).to.include({ alias: 'turned' });
+    const end = Date.parse('2026-03-04T06:06:07.000Z') / 1_000;
+    expect((await read(`/api/keys/${second}`))['data']).to.include({ expires: end });
+    expect((await run('key', 'rotate', third, '--overlap', 'soon')).code).to.equal(2);
+  });
+
+  for (const [id, kind] of [
+    ['orders', 'oas'],
+    ['events', 'streams'],
+  ] as const) {
+    it(`switches an API of the kind ${kind} off and on, as a change with a comment`, async () => {
+      const state = async () => {
+        const { apis } = (await read(`/api/apis?q=${id}`)) as unknown as { apis: readonly JsonObject[] };
+        return apis[0]?.['active'];
+      };
+      await done('api', 'deactivate', id, '--dry-run');
+      expect(await state()).to.equal(true);
+      expect(await done('api', 'deactivate', id, '--comment', 'for the night')).to.equal(`API ${id} is not active`);
+      expect(await state()).to.equal(false);
+      expect(await done('api', 'history', id))
+        .to.match(/ApiDeactivated/)
+        .and.match(/for the night/);
+      await done('api', 'activate', id);
+      expect(await state()).to.equal(true);
+    });
+  }
+});
+
+describe('svc import', () => {
+  it('sends the document of a file or an address with its parameters', async () => {
+    using folder = temporaryFolder('svc-import-');
+    const { answering } = await import('../support/cli.ts');
+    await using server = await answering(({ path }) =>
+      path === '/petstore.json' ? { body: { openapi: '3.0.3' } } : { body: { ID: 'made', Status: 'OK' } },
+    );
+    writeFileSync(folder.file('orders.yaml'), 'openapi: 3.0.3\ninfo: {title: Orders, version: "1"}\npaths: {}\n');
+    const run = (...args: readonly string[]) =>
+      svc(['import', ...args], { env: { SVC_URL: server.url, SVC_TOKEN: 'x' }, workingDirectory: folder.path });
+    const made = await run('orders.yaml', '--listen-path', '/orders/', '--authentication', '--mock-response', 'false');
+    expect([made.code, made.out]).to.deep.equal([0, 'made\n']);
+    expect(server.asked[0]).to.deep.include({
+      ...{ method: 'POST', path: '/api/apis/oas/import' },
+      query: { listenPath: '/orders/', authentication: 'true', mockResponse: 'false' },
+      body: '{"openapi":"3.0.3","info":{"title":"Orders","version":"1"},"paths":{}}',
+    });
+    expect((await run(`${server.url}/petstore.json`)).code).to.equal(0);
+    expect(server.asked.at(-1)?.body).to.equal('{"openapi":"3.0.3"}');
+    expect((await run('nowhere.yaml')).code).to.equal(2);
+    expect(statSync(folder.file('orders.yaml')).size).to.be.above(0);
+  });
+});
