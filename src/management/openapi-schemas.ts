@@ -9,6 +9,7 @@ import { feedSchemas } from './openapi-feed-schemas.ts';
 import { organisationSchemas } from './openapi-organisation-schemas.ts';
 import { projectionSchemas } from './openapi-projection-schemas.ts';
 import { tokenSchemas } from './openapi-token-schemas.ts';
+import { webhookSchemas } from './openapi-webhook-schemas.ts';
 
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
@@ -42,6 +43,7 @@ const auditEntry = closed(
 
 export const schemas: JsonObject = {
   ...accessSchemas,
+  ...webhookSchemas,
   ...applySchemas,
   ...chainSchemas,
   ...certificateSchemas,

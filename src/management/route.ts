@@ -21,6 +21,8 @@ import type { RouteScope } from './scopes.ts';
 import type { SignedFeed } from './signed-feed.ts';
 import type { Tokens } from './tokens.ts';
 import type { VersionedCommands } from './version-commands.ts';
+import type { WebhookBodies } from './webhook-bodies.ts';
+import type { SendWebhook } from './webhook-sender.ts';
 
 /** Lines of the audit export, with their line ends. `from` is exclusive, `to` inclusive. */
 export type ExportAudit = (range: { readonly from?: Position; readonly to?: Position }) => AsyncIterable<string>;
@@ -48,6 +50,8 @@ export type Services = {
   readonly tokens: Tokens;
   readonly organisations: Organisations;
   readonly accessBodies: AccessBodies;
+  readonly webhookBodies: WebhookBodies;
+  readonly sendWebhook: SendWebhook;
   /** What a stored definition comes to. */
   readonly checkApi: CheckApi;
   /** What is wrong with the body of a report. */

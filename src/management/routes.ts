@@ -22,6 +22,7 @@ import { revisionRoutes } from './routes/revisions.ts';
 import { rolloutRoutes } from './routes/rollout.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { versionRoutes } from './routes/versions.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
 
 export const routes: readonly Route[] = [
   ...definitionRoutes,
@@ -38,6 +39,7 @@ export const routes: readonly Route[] = [
   ...auditEntryRoutes,
   ...keyRoutes,
   ...policyRoutes,
+  ...webhookRoutes,
   ...tokenRoutes,
   ...organisationRoutes,
   ...gatewayRoutes,

@@ -31,6 +31,8 @@ import { isLoopback, type ServerCertificate, serveAt } from './socket.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 import { createValidateOpenApi } from './validate.ts';
 import { withVersions } from './version-commands.ts';
+import { createWebhookBodies } from './webhook-bodies.ts';
+import { createSendWebhook } from './webhook-sender.ts';
 
 type ManagementSettings = {
   /** `host:port`; port 0 takes a free one. */
@@ -174,6 +176,8 @@ function createServices(
     nodes,
     ...made,
     accessBodies,
+    webhookBodies: createWebhookBodies(),
+    sendWebhook: createSendWebhook({ now }),
     checkApi: checks.check,
     judgeReport: createJudgeReport(),
     pageSize: settings.pageSize,

@@ -68,6 +68,8 @@ export async function startFilled(): Promise<Filled> {
     },
     keyId: async () => String((await send('POST', '/api/keys', { alias: fresh() }))['key_id']),
     policyId: async () => String((await send('POST', '/api/policies', { name: fresh() }))['ID']),
+    // Nobody listens there: a try is answered at once.
+    webhookId: async () => String((await send('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/' }))['ID']),
     tokenId: issue,
     orgId: async () => String((await send('POST', '/api/organisations', { name: fresh() }))['id']),
     revision: () => '0',

@@ -1,0 +1,271 @@
+/** Webhooks: creating, listing, reading, changing, deleting, and trying them. */
+import { randomBytes } from 'node:crypto';
+import { revealed } from '../../../domain/document-secrets.ts';
+import { webhookInvalid, webhookUnknown } from '../../../domain/errors.ts';
+import type { JsonObject } from '../../../domain/event.ts';
+import { shortPosition } from '../../../domain/event-store.ts';
+import { toWebhookId, type WebhookId, webhookStream } from '../../../domain/ids.ts';
+import { sampleFacts, webhookBody } from '../../../domain/webhook-body.ts';
+import { findWebhook, listWebhooks } from '../../../projections/webhooks.ts';
+import { mergePatch } from '../access-bodies.ts';
+import { readJsonObject } from '../bodies.ts';
+import {
+  booleanParameter,
+  type Call,
+  commandContext,
+  cursorParameter,
+  numberParameter,
+  textParameters,
+} from '../call.ts';
+import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
+import { goneSecrets, openDocument } from '../definition-secrets.ts';
+import type { ErrorCode } from '../errors.ts';
+import { loadWebhook } from '../load.ts';
+import { pageReply } from '../paging.ts';
+import * as parameter from '../parameters.ts';
+import { askedMoment, documentsFor } from '../past-reads.ts';
+import type { Reply } from '../responses.ts';
+import type { Route, Services } from '../route.ts';
+import { revisionAt } from '../time-travel.ts';
+import { createWebhook, deleteWebhook, updateWebhook, type WebhookTarget } from '../webhook-commands.ts';
+
+const idOf = ({ params }: Call): WebhookId => toWebhookId(params['webhookId'] ?? '');
+
+const targetOf = (call: Call, webhookId = idOf(call)): WebhookTarget => ({
+  ...{ orgId: call.caller.orgId, webhookId, ifMatch: call.header('if-match') },
+});
+
+const shown = (orgId: string, webhookId: string, document: JsonObject, updatedAt: string): JsonObject => ({
+  ...document,
+  ...{ id: webhookId, org_id: orgId, updatedAt },
+});
+
+async function list(call: Call, services: Services): Promise<Reply> {
+  const after = cursorParameter(call, 'after');
+  const query = {
+    ...textParameters(call, ['q']),
+    limit: numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 }),
+    ...(after === undefined ? {} : { after }),
+  };
+  await awaitRevision(call.query, ['webhooks'], services.projector);
+  const { documents } = await documentsFor(call, services, 'webhook');
+  const { webhooks, next, total } = listWebhooks(documents, call.caller.orgId, query);
+  const hooks = webhooks.map(({ orgId, webhookId, document, updatedAt }) =>
+    shown(orgId, webhookId, document, updatedAt),
+  );
+  return pageReply(call, { hooks, next, total } as { readonly next: string | null });
+}
+
+async function read(call: Call, services: Services): Promise<Reply> {
+  const { models, projector, store } = services;
+  const { orgId } = call.caller;
+  const webhookId = idOf(call);
+  await awaitRevision(call.query, ['webhooks'], projector);
+  const moment = await askedMoment(call, services);
+  if (moment) {
+    const revision = await revisionAt(store, webhookStream(webhookId), moment.position);
+    if (revision === undefined) throw webhookUnknown();
+    const { state, position } = await loadWebhook(store, webhookId, revision);
+    if (!state.exists || state.orgId !== orgId) throw webhookUnknown();
+    const [stored] = await store.readStream(webhookStream(webhookId), { from: revision, to: revision, limit: 1 });
+    const headers = { ETag: etagOf(revision, store.identity.era), 'x-svc-revision': shortPosition(position ?? '') };
+    return { status: 200, headers, body: shown(orgId, webhookId, state.document, stored?.at.toISOString() ?? '') };
+  }
+  const found = findWebhook(models, orgId, webhookId);
+  if (!found) throw webhookUnknown();
+  const headers = {
+    ETag: etagOf(found.revision, store.identity.era),
+    'x-svc-revision': shortPosition(found.position),
+  };
+  if (isNotModified(call.header('if-none-match'), headers.ETag)) return { status: 304, headers };
+  return { status: 200, headers, body: shown(orgId, webhookId, found.document, found.updatedAt) };
+}
+
+const create = (call: Call, services: Services): Promise<Reply> => {
+  const { id, document } = services.webhookBodies.webhook(readJsonObject(call.body));
+  const webhookId = toWebhookId(id ?? randomBytes(12).toString('hex'));
+  const generated = randomBytes(32).toString('base64url');
+  const isDryRun = booleanParameter(call, 'dryRun');
+  const command = createWebhook(services, targetOf(call, webhookId), { document, generated, isDryRun });
+  return services.commands.run(commandContext(call), command);
+};
+
+/** The body as the document of this webhook. */
+function documentOf(call: Call, { webhookBodies }: Services, body: JsonObject): JsonObject {
+  const { id, document } = webhookBodies.webhook(body);
+  if (id === undefined || id === idOf(call)) return document;
+  throw webhookInvalid([{ pointer: '/id', code: 'id', message: 'differs from the id in the path' }]);
+}
+
+const replace = (call: Call, services: Services): Promise<Reply> => {
+  const document = documentOf(call, services, readJsonObject(call.body));
+  const command = updateWebhook(services, targetOf(call), () => document);
+  return services.commands.run(commandContext(call), command);
+};
+
+const patch = (call: Call, services: Services): Promise<Reply> => {
+  const change = services.webhookBodies.change(readJsonObject(call.body));
+  // A member that is taken away is not one that was left out.
+  const asked = change['secret'] === null ? { ...change, secret: '' } : change;
+  const command = updateWebhook(services, targetOf(call), (before) =>
+    documentOf(call, services, mergePatch(before, asked) as JsonObject),
+  );
+  return services.commands.run(commandContext(call), command);
+};
+
+const remove = (call: Call, services: Services): Promise<Reply> => {
+  const command = deleteWebhook(services, targetOf(call), booleanParameter(call, 'force'));
+  return services.commands.run(commandContext(call), command);
+};
+
+const notRendered = {
+  ...{ pointer: '/bodyTemplate', code: 'template_not_rendered' },
+  text: 'the default body was sent: templates are not rendered by this version',
+};
+
+async function trial(call: Call, services: Services): Promise<Reply> {
+  const { store, secrets, now, newId, sendWebhook, webhookBodies } = services;
+  const trigger = webhookBodies.trigger(readJsonObject(call.body));
+  const { orgId } = call.caller;
+  const webhookId = idOf(call);
+  const { state } = await loadWebhook(store, webhookId);
+  if (!state.exists || state.orgId !== orgId) throw webhookUnknown();
+  const opened = await openDocument(secrets, webhookStream(webhookId), state);
+  const gone = goneSecrets(opened).map(({ pointer }) => ({
+    ...{ pointer, code: 'secret_gone', message: 'the stored value was shredded; send another one' },
+  }));
+  if (gone.length > 0) throw webhookInvalid(gone);
+  const eventId = newId();
+  const body = webhookBody(trigger, sampleFacts(orgId, now()));
+  const sent = await sendWebhook(revealed(state.document, opened.secrets), { id: eventId, attempt: 1, body });
+  const isDelivered = sent.status !== null && sent.status >= 200 && sent.status < 300;
+  const warnings = state.document['bodyTemplate'] ? [notRendered] : [];
+  return { status: 200, body: { eventId, trigger, isDelivered, ...sent, warnings } };
+}
+
+const document = {
+  name: 'Alarms',
+  url: 'https://hooks.example/in',
+  headers: [{ name: 'X-Team', value: 'payments' }],
+  cooldownPeriod: '1m',
+};
+const masked = { method: 'POST', enabled: true, headers: [{ name: 'X-Team', value: '***' }], secret: '***' };
+const place = { id: 'alarms', org_id: '68ff52c1a3a94f0d92c1b7aa', updatedAt: '2026-01-31T12:00:00.000Z' };
+const whole = { ...document, ...masked, ...place };
+const done = { ID: 'alarms', Meta: null, Status: 'OK' };
+const answered = (Message: string, members: JsonObject = {}) => ({
+  description: 'What happened',
+  schema: { $ref: '#/components/schemas/WebhookAnswer' },
+  example: { ...done, Message, ...members },
+});
+
+const json = { types: ['application/json'], maxBytes: 256 * 1024 };
+const reading = { tag: 'webhooks', form: 'documented', scope: 'webhooks:read' } as const;
+const writing = { tag: 'webhooks', form: 'documented', scope: 'webhooks:write' } as const;
+const refused: readonly ErrorCode[] = ['body_malformed', 'id_invalid', 'revision_not_reached', 'webhook_invalid'];
+
+export const webhookRoutes: readonly Route[] = [
+  {
+    ...writing,
+    method: 'POST',
+    path: '/api/webhooks',
+    operationId: 'createWebhook',
+    summary: 'Creates a webhook; a secret that is left out is made, and told once',
+    parameters: parameter.writeParameters,
+    body: { ...json, description: '`id` is made when it is left out', schema: 'WebhookRequest', example: document },
+    answer: answered('Webhook created', { secret: 'q1Z…' }),
+    errors: [...refused, 'webhook_exists'],
+    handle: create,
+  },
+  {
+    ...reading,
+    method: 'GET',
+    path: '/api/webhooks',
+    operationId: 'listWebhooks',
+    summary: 'Webhooks, oldest first, now or at a time; secrets masked',
+    parameters: [
+      parameter.queryParameter('q', 'Part of the name, id or address.'),
+      ...[parameter.limit, parameter.after, parameter.at, parameter.minRevision],
+    ],
+    answer: {
+      description: 'One page',
+      schema: { $ref: '#/components/schemas/WebhookList' },
+      example: { hooks: [whole], next: null, total: 1 },
+    },
+    errors: ['at_invalid', 'revision_not_reached'],
+    handle: list,
+  },
+  {
+    ...reading,
+    method: 'GET',
+    path: '/api/webhooks/{webhookId}',
+    operationId: 'getWebhook',
+    summary: 'One webhook, now or at a time; secrets masked',
+    parameters: [parameter.at, parameter.minRevision, parameter.ifNoneMatch],
+    answer: { description: 'The webhook', schema: { $ref: '#/components/schemas/Webhook' }, example: whole },
+    errors: ['at_invalid', 'id_invalid', 'webhook_unknown', 'revision_not_reached'],
+    handle: read,
+  },
+  {
+    ...writing,
+    method: 'PUT',
+    path: '/api/webhooks/{webhookId}',
+    operationId: 'replaceWebhook',
+    summary: 'Replaces a webhook; `***` and a `secret` that is left out keep what is stored',
+    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    body: { ...json, description: 'The whole document', schema: 'WebhookRequest', example: document },
+    answer: answered('Webhook updated'),
+    errors: [...refused, 'webhook_unknown', 'precondition_failed'],
+    handle: replace,
+  },
+  {
+    ...writing,
+    method: 'PATCH',
+    path: '/api/webhooks/{webhookId}',
+    operationId: 'patchWebhook',
+    summary: 'Changes members of a webhook (merge patch, RFC 7396); null takes one away',
+    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    body: {
+      types: ['application/merge-patch+json', 'application/json'],
+      maxBytes: json.maxBytes,
+      description: 'What is to be different',
+      example: { enabled: false },
+    },
+    answer: answered('Webhook updated'),
+    errors: [...refused, 'webhook_unknown', 'precondition_failed'],
+    handle: patch,
+  },
+  {
+    ...writing,
+    method: 'DELETE',
+    path: '/api/webhooks/{webhookId}',
+    operationId: 'deleteWebhook',
+    summary: 'Deletes a webhook; one that APIs name only with `force=true`',
+    parameters: [
+      parameter.queryParameter('force', 'Deletes it although APIs name it.', { type: 'boolean' }),
+      ...[...parameter.writeParameters, parameter.ifMatch],
+    ],
+    answer: answered('Webhook deleted'),
+    errors: ['id_invalid', 'precondition_failed', 'revision_not_reached', 'webhook_in_use', 'webhook_unknown'],
+    handle: remove,
+  },
+  {
+    ...writing,
+    method: 'POST',
+    path: '/api/webhooks/{webhookId}/test',
+    operationId: 'testWebhook',
+    summary: 'Sends a sample of a trigger from here, signed as every event, and tells what came of it',
+    parameters: [],
+    body: { ...json, description: 'Which one', schema: 'WebhookTest', example: { trigger: 'QuotaExceeded' } },
+    answer: {
+      description: 'What the target answered',
+      schema: { $ref: '#/components/schemas/WebhookTested' },
+      example: {
+        ...{ eventId: '01a1…', trigger: 'QuotaExceeded', isDelivered: true, status: 204, timeMs: 31 },
+        ...{ error: null, warnings: [] },
+      },
+    },
+    errors: ['body_malformed', 'id_invalid', 'secrets_unavailable', 'webhook_invalid', 'webhook_unknown'],
+    handle: trial,
+  },
+];
