@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { at } from '../../domain/json.ts';
-import { named, streams } from '../support/management-refusals.ts';
+import { streams } from '../support/management-refusals.ts';
 import { startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { issue } from '../support/management-tokens.ts';
 import { block, internal, oas, versionsOf } from '../support/versioned-management.ts';
@@ -137,21 +137,6 @@ describe('the versions of an API', () => {
 
     it('with a purge that does not read is a 400', async () => {
       expect((await call('DELETE', `${streams}/five?purge=all`)).status).to.equal(400);
-    });
-
-    it('and one that lists it at the same time: a base never lists what is gone', async () => {
-      for (let i = 0; i < 10; i++) {
-        await create(`race${i}`);
-        await create(`race${i}-v2`, { info: internal });
-        const versioning = block({ versions: [{ name: 'v2', id: `race${i}-v2` }] });
-        await Promise.all([
-          call('PUT', `${streams}/race${i}`, named(`race${i}`, { info: { versioning } })),
-          call('DELETE', `${streams}/race${i}-v2`),
-        ]);
-        const listed = at((await versioningOf(`race${i}`)) ?? {}, 'versions') ?? [];
-        const isThere = (await call('GET', `${streams}/race${i}-v2`)).status === 200;
-        expect(isThere || JSON.stringify(listed) === '[]', `race${i}`).to.equal(true);
-      }
     });
   });
 });

@@ -1,7 +1,10 @@
 /** Versions of an API over the management API: how they are made, and what a base may not list. */
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
+import { toApiId } from '../../domain/ids.ts';
 import { at } from '../../domain/json.ts';
+import { openDocument } from '../../src/management/definition-secrets.ts';
+import { loadApi } from '../../src/management/load.ts';
 import { openApi } from '../support/documents.ts';
 import { type Case, json, named, refuse, streams } from '../support/management-refusals.ts';
 import { startTestManagement, type TestManagement } from '../support/management-server.ts';
@@ -83,6 +86,26 @@ describe('versions of an API', () => {
       await addVersion('patched-v2', { base_api_id: 'patched', new_version_name: 'v2' });
       await done('PATCH', `${streams}/patched`, openApi());
       expect(at(await versioningOf('patched'), 'versions')).to.have.length(1);
+    });
+
+    it('keeps the secrets of the base', async () => {
+      const credentials = {
+        enabled: false,
+        basicAuth: { enabled: false, username: 'gate', password: 'made-up-password' },
+      };
+      await create('sealed', { upstream: { url: 'http://127.0.0.1:9001/', authentication: credentials } });
+      const stored = async () => {
+        const { state } = await loadApi(management.store, toApiId('sealed'));
+        if (!state.exists) throw new Error('the base is gone');
+        const { secrets } = await openDocument(management.keyRing, 'api-sealed', state);
+        return secrets.map(({ clear }) => clear);
+      };
+      expect(await stored()).to.deep.equal(['made-up-password']);
+      const query = { base_api_id: 'sealed', new_version_name: 'v2', base_api_version_name: 'v1' };
+      await addVersion('sealed-v2', query);
+      expect(await stored()).to.deep.equal(['made-up-password']);
+      await done('DELETE', `${streams}/sealed-v2`);
+      expect(await stored()).to.deep.equal(['made-up-password']);
     });
 
     it('changes nothing in a dry run', async () => {
