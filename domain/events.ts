@@ -31,6 +31,7 @@ export type DomainEvent =
 /** Every type of the union; a stored type that is not here means that the program is older than the log. */
 const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   ApiDefinitionCreated: true,
+  ApiDefinitionImported: true,
   ApiDefinitionPatched: true,
   ApiDefinitionReplaced: true,
   ApiDefinitionRolledBack: true,

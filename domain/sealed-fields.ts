@@ -12,6 +12,7 @@ export const sealedFields: Readonly<Record<string, readonly string[]>> = {
 /** Events with a document, whose secrets stand beside it in `secrets`: where they stood. */
 export const sealedDocuments: Readonly<Record<string, FindSecrets>> = {
   ApiDefinitionCreated: findApiSecrets,
+  ApiDefinitionImported: findApiSecrets,
   ApiDefinitionPatched: findApiSecrets,
   ApiDefinitionReplaced: findApiSecrets,
   ApiDefinitionRolledBack: findApiSecrets,

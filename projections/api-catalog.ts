@@ -39,11 +39,13 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
   const { event } = recorded;
   switch (event.type) {
     case 'ApiDefinitionCreated':
+    case 'ApiDefinitionImported':
     case 'ApiDefinitionPatched':
     case 'ApiDefinitionReplaced':
     case 'ApiDefinitionRolledBack': {
       const { orgId, apiId, kind, document, docSha256, warnings } = event;
-      const before = event.type === 'ApiDefinitionCreated' ? undefined : stored(documents, apiId);
+      const isNew = event.type === 'ApiDefinitionCreated' || event.type === 'ApiDefinitionImported';
+      const before = isNew ? undefined : stored(documents, apiId);
       const created = {
         createdAt: before?.createdAt ?? recorded.at.toISOString(),
         createdPosition: before?.createdPosition ?? recorded.position,

@@ -127,6 +127,8 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
   switch (event.type) {
     case 'ApiDefinitionCreated':
       return [`API "${textAt(event.document, gatewayExtension, 'info', 'name') ?? event.apiId}" created`];
+    case 'ApiDefinitionImported':
+      return [`API "${textAt(event.document, gatewayExtension, 'info', 'name') ?? event.apiId}" imported`];
     case 'ApiDefinitionPatched':
     case 'ApiDefinitionReplaced':
       return changes(event);

@@ -113,6 +113,7 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
   const revision = String(recorded.revision);
   switch (event.type) {
     case 'ApiDefinitionCreated':
+    case 'ApiDefinitionImported':
     case 'ApiDefinitionPatched':
     case 'ApiDefinitionReplaced':
     case 'ApiDefinitionRolledBack': {

@@ -124,6 +124,7 @@ function entryOf(
 function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): AggregateState {
   switch (event.type) {
     case 'ApiDefinitionCreated':
+    case 'ApiDefinitionImported':
     case 'ApiDefinitionPatched':
     case 'ApiDefinitionReplaced':
     case 'ApiDefinitionRolledBack': {

@@ -15,6 +15,13 @@ type PatchIntent = {
   readonly bodySha256: string;
 };
 
+/** Where an import came from: the form of the body, its SHA-256, and the query settings as given. */
+export type ImportSource = {
+  readonly format: 'json' | 'yaml';
+  readonly checksum: string;
+  readonly settings: Readonly<Record<string, string>>;
+};
+
 /**
  * What needs a hash or a diff is filled in after the decision (`src/management/derived-fields.ts`): SHA-256 hex of the
  * RFC 8785 form of the document, of the one before, and the RFC 6902 diff (dropped above 64 KiB).
@@ -42,6 +49,7 @@ type Flag = { readonly orgId: OrgId; readonly apiId: ApiId };
 
 export type ApiEvent =
   | ({ readonly type: 'ApiDefinitionCreated' } & WholeDocument)
+  | ({ readonly type: 'ApiDefinitionImported'; readonly source: ImportSource } & WholeDocument)
   | ({ readonly type: 'ApiDefinitionPatched'; readonly intent: PatchIntent } & WholeDocument)
   | ({ readonly type: 'ApiDefinitionReplaced' } & WholeDocument)
   | ({ readonly type: 'ApiDefinitionRolledBack'; readonly toRevision: string; readonly reason: string } & WholeDocument)
@@ -61,7 +69,7 @@ export type Settled = {
 type Target = { readonly orgId: OrgId; readonly apiId: ApiId; readonly kind: ApiKind };
 
 export type ApiCommand =
-  | ({ readonly type: 'CreateApi' } & Target & Settled & Labelled)
+  | ({ readonly type: 'CreateApi'; readonly source?: ImportSource } & Target & Settled & Labelled)
   | ({ readonly type: 'PatchApi'; readonly intent: PatchIntent } & Target & Settled)
   | ({ readonly type: 'ReplaceApi' } & Target & Settled & Labelled)
   | ({ readonly type: 'RollbackApi'; readonly toRevision: string; readonly reason: string } & Target &
@@ -96,7 +104,7 @@ export const isInternal = (document: ApiDocument): boolean =>
 function decide(command: ApiCommand, state: ApiState): readonly ApiEvent[] {
   if (command.type === 'CreateApi') {
     if (state.exists) throw apiExists();
-    return [whole('ApiDefinitionCreated', command, command.labels), ...flagsOfNew(command)];
+    return [made(command), ...flagsOfNew(command)];
   }
   const current = existingApi(state, command.orgId);
   if (current.kind !== command.kind) throw kindMismatch(command.apiId, current.kind, routeOf(current.kind));
@@ -112,6 +120,11 @@ function decide(command: ApiCommand, state: ApiState): readonly ApiEvent[] {
     }
   }
 }
+
+const made = (command: Extract<ApiCommand, { type: 'CreateApi' }>): ApiEvent =>
+  command.source
+    ? { ...whole('ApiDefinitionImported', command, command.labels), source: command.source }
+    : whole('ApiDefinitionCreated', command, command.labels);
 
 function changed(
   command: Extract<ApiCommand, { type: 'PatchApi' | 'ReplaceApi' | 'RollbackApi' }>,
@@ -173,6 +186,7 @@ export const routeOf = (kind: ApiKind): string =>
 function evolve(state: ApiState, event: ApiEvent): ApiState {
   switch (event.type) {
     case 'ApiDefinitionCreated':
+    case 'ApiDefinitionImported':
     case 'ApiDefinitionPatched':
     case 'ApiDefinitionReplaced':
     case 'ApiDefinitionRolledBack': {

@@ -1,5 +1,5 @@
 /** Commands on API definitions: load, preconditions, settle, checks, decision, claims, and the answer that follows. */
-import { type ApiCommand, type ApiState, api, existingApi, routeOf } from '../../domain/api/api.ts';
+import { type ApiCommand, type ApiState, api, existingApi, type ImportSource, routeOf } from '../../domain/api/api.ts';
 import type { ApiKind } from '../../domain/api/definition.ts';
 import type { PublicGateway } from '../../domain/api/servers.ts';
 import { named, withMask } from '../../domain/document-secrets.ts';
@@ -150,17 +150,24 @@ function toCommand(
   const settled = { ...target, ...next.settled };
   switch (change.type) {
     case 'CreateApi':
+      return { type: 'CreateApi', ...settled, ...(change.imported ? { source: masked(change.imported.source) } : {}) };
     case 'ReplaceApi':
-      return { type: change.type, ...settled };
+      return { type: 'ReplaceApi', ...settled };
     case 'PatchApi': {
       const { given, bodySha256 } = change;
-      const settings = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, withMask(value)]));
+      const settings = withMasks(given);
       return { type: 'PatchApi', ...settled, intent: { mode: change.body.mode, settings, bodySha256 } };
     }
     case 'RollbackApi':
       return { type: 'RollbackApi', ...settled, toRevision: String(change.toRevision), reason: change.reason };
   }
 }
+
+/** User info of an address is a secret in a query too. */
+const withMasks = (settings: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, withMask(value)]));
+
+const masked = (source: ImportSource): ImportSource => ({ ...source, settings: withMasks(source.settings) });
 
 type Outcome = {
   readonly change: ApiChange;

@@ -1,5 +1,5 @@
 /** The document that a change would store: settled against what is there, and checked by the rules of today. */
-import type { ApiState, Settled } from '../../domain/api/api.ts';
+import type { ApiState, ImportSource, Settled } from '../../domain/api/api.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from '../../domain/api/definition.ts';
 import { type SettleInput, settle } from '../../domain/api/import-settings.ts';
 import type { ImportSettings } from '../../domain/api/query-settings.ts';
@@ -25,7 +25,7 @@ type FromBody = {
   readonly remarks: readonly Warning[];
 };
 
-type Import = { readonly settings: ImportSettings; readonly given: Readonly<Record<string, string>> };
+type Import = { readonly settings: ImportSettings; readonly source: ImportSource };
 
 export type DocumentChange =
   | ({

@@ -56,7 +56,8 @@ export const withDerivedFields = (events: readonly ApiEvent[], before: Before | 
   events.map((event) => {
     if (!('document' in event)) return event;
     const docSha256 = documentSha256(event.document, event.secrets);
-    if (!before || event.type === 'ApiDefinitionCreated') return { ...event, docSha256 };
+    const isNew = event.type === 'ApiDefinitionCreated' || event.type === 'ApiDefinitionImported';
+    if (!before || isNew) return { ...event, docSha256 };
     const after = named(event.document, event.secrets);
     return { ...event, docSha256, prevSha256: before.docSha256, ...boundedDiff(comparable(before), after) };
   });

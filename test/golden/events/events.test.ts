@@ -27,6 +27,7 @@ const read = (file: string): Golden => JSON.parse(readFileSync(join(folder, file
 /** Does not compile when a type is missing; a type without a file fails below. */
 const types: Readonly<Record<DomainEvent['type'], true>> = {
   ApiDefinitionCreated: true,
+  ApiDefinitionImported: true,
   ApiDefinitionPatched: true,
   ApiDefinitionReplaced: true,
   ApiDefinitionRolledBack: true,
