@@ -92,6 +92,7 @@ export async function startManagementRole(
       listen: addressText(management.listen),
       bodyLimit: management.bodyLimitBytes,
       pageSize: management.pageSize,
+      publicGateways: management.publicGateways,
       metricsArePublic: management.metricsArePublic,
       certificate: certificateOf(management, log),
       rateLimit: management.rateLimit,

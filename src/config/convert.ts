@@ -61,11 +61,19 @@ const management = (read: Reader): Settings['management'] => ({
   anchorCopy: read.maybe('anchor_copy'),
   bodyLimitBytes: read.bytes('body_limit'),
   pageSize: read.count('page_size'),
+  publicGateways: publicGateways(read.at('public_gateways')),
   metricsArePublic: read.at('metrics_public') === undefined ? undefined : read.flag('metrics_public'),
   tls: { certFile: read.maybe('tls.cert_file'), keyFile: read.maybe('tls.key_file') },
   rateLimit: { rate: read.count('rate_limit.rate'), burst: read.count('rate_limit.burst') },
   roles: roles(read.at('roles')),
 });
+
+const publicGateways = (value: unknown): Settings['management']['publicGateways'] =>
+  (Array.isArray(value) ? value : []).flatMap((entry: unknown) => {
+    if (!isTree(entry)) return [];
+    const { url, tags } = entry;
+    return [{ url: String(url), tags: Array.isArray(tags) ? tags.map(String) : [] }];
+  });
 
 const roles = (value: unknown): Settings['management']['roles'] =>
   Object.fromEntries(

@@ -1,5 +1,6 @@
 /** Every key of the configuration as a flat list made from the schema; `*` in a path is the name of a sink. */
-import { type ConfigSchema, configSchema, sectionVariables } from './schema.ts';
+import { configSchema, sectionVariables } from './schema.ts';
+import type { ConfigSchema } from './schema-shapes.ts';
 
 export type ConfigKey = {
   /** Dotted, as a user writes it: `pump.sinks.*.type`. */

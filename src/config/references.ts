@@ -1,7 +1,7 @@
 /** Turns written values into values: `$env:NAME` and `$file:PATH` are followed, text is read as what the key wants. */
 import { readFileSync } from 'node:fs';
 import type { Environment } from './environment.ts';
-import type { ConfigSchema } from './schema.ts';
+import type { ConfigSchema } from './schema-shapes.ts';
 import { isTree } from './tree.ts';
 
 export type Resolved = { readonly value: unknown; readonly via?: string } | { readonly problem: string };

@@ -1,26 +1,18 @@
 /** The shape of the process configuration as one JSON Schema: loading, environment names, `svc config` and the reference page derive from it. */
-
-export type Unit = 'milliseconds' | 'seconds' | 'bytes';
-
-/** The part of JSON Schema 2020-12 that this configuration uses; `x-unit` is the unit of a bare number. */
-export type ConfigSchema = {
-  readonly type?: string | readonly string[];
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly properties?: Readonly<Record<string, ConfigSchema>>;
-  readonly additionalProperties?: boolean | ConfigSchema;
-  readonly propertyNames?: ConfigSchema;
-  readonly required?: readonly string[];
-  readonly items?: ConfigSchema;
-  readonly enum?: readonly (string | number)[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly pattern?: string;
-  /** A secret: never printed, never given on a command line. */
-  readonly writeOnly?: boolean;
-  readonly 'x-unit'?: Unit;
-};
+import {
+  type ConfigSchema,
+  codes,
+  count,
+  duration,
+  flag,
+  group,
+  listen,
+  oneOf,
+  secret,
+  size,
+  text,
+  texts,
+} from './schema-shapes.ts';
 
 /** Section names in the environment: `gateway.listen` is `SVC_GW_LISTEN`. */
 export const sectionVariables: Readonly<Record<string, string>> = {
@@ -31,85 +23,6 @@ export const sectionVariables: Readonly<Record<string, string>> = {
   pump: 'PMP',
   telemetry: 'TELEMETRY',
 };
-
-type Properties = Readonly<Record<string, ConfigSchema>>;
-
-const group = (description: string, properties: Properties, required?: readonly string[]): ConfigSchema => ({
-  type: 'object',
-  description,
-  additionalProperties: false,
-  properties,
-  ...(required ? { required } : {}),
-});
-
-const text = (description: string, value?: string): ConfigSchema => ({
-  type: 'string',
-  minLength: 1,
-  description,
-  ...(value === undefined ? {} : { default: value }),
-});
-
-const secret = (description: string, minLength: number): ConfigSchema => ({
-  type: 'string',
-  description: `${description} At least ${minLength} characters, not a well-known word.`,
-  writeOnly: true,
-});
-
-const oneOf = (values: readonly string[], value: string, description: string): ConfigSchema => ({
-  type: 'string',
-  enum: values,
-  default: value,
-  description,
-});
-
-const flag = (value: boolean, description: string): ConfigSchema => ({ type: 'boolean', default: value, description });
-
-const count = (value: number, minimum: number, maximum: number, description: string): ConfigSchema => ({
-  type: 'integer',
-  minimum,
-  maximum,
-  default: value,
-  description,
-});
-
-const listen = (value: string, description: string): ConfigSchema => ({
-  type: 'string',
-  pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]*):[0-9]{1,5}$',
-  default: value,
-  description: `${description} Written host:port; port 0 takes a free one.`,
-});
-
-const duration = (value: string, unit: Unit, description: string): ConfigSchema => ({
-  type: ['string', 'number'],
-  pattern: '^[0-9]+(\\.[0-9]+)?(ms|s|m|h|d)$',
-  minimum: 0,
-  default: value,
-  description: `${description} A bare number means ${unit}.`,
-  'x-unit': unit,
-});
-
-const size = (value: string | undefined, minimum: number, description: string): ConfigSchema => ({
-  type: ['string', 'number'],
-  pattern: '^[0-9]+(\\.[0-9]+)?(B|KiB|MiB|GiB|TiB|kB|MB|GB|TB)$',
-  minimum,
-  ...(value === undefined ? {} : { default: value }),
-  description: `${description} A bare number means bytes.`,
-  'x-unit': 'bytes',
-});
-
-const texts = (description: string): ConfigSchema => ({
-  type: 'array',
-  items: { type: 'string', minLength: 1 },
-  default: [],
-  description,
-});
-
-const codes = (description: string): ConfigSchema => ({
-  type: 'array',
-  items: { type: 'integer', minimum: 100, maximum: 599 },
-  default: [],
-  description,
-});
 
 const store = group('The event store: the log of every change.', {
   url: text(
@@ -149,6 +62,24 @@ const management = group('The management API.', {
   ),
   body_limit: size('4MiB', 1024, 'Largest body of a definition; never above `store.max_event_bytes`.'),
   page_size: count(10, 1, 500, 'Entries on one page of the certificate list.'),
+  public_gateways: {
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: {
+        url: {
+          type: 'string',
+          pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+          description: 'Address without listen path.',
+        },
+        tags: { ...texts('It serves the APIs with one of these tags; none: every API.') },
+      },
+      required: ['url'],
+      additionalProperties: false,
+    },
+    description: 'Addresses at which gateways are reached; exports of definitions name them in `servers`.',
+    default: [],
+  },
   metrics_public: {
     type: 'boolean',
     description: '`/metrics` without a token. Without this key: where `management.listen` is on this machine only.',

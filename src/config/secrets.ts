@@ -1,5 +1,5 @@
 /** What must not be seen of a configuration, and which secrets are too weak to start with. */
-import type { ConfigSchema } from './schema.ts';
+import type { ConfigSchema } from './schema-shapes.ts';
 import { isTree } from './tree.ts';
 
 const mask = '***';

@@ -41,6 +41,7 @@ export type Settings = {
     readonly anchorCopy: string | undefined;
     readonly bodyLimitBytes: number;
     readonly pageSize: number;
+    readonly publicGateways: readonly { readonly url: string; readonly tags: readonly string[] }[];
     /** Undefined: as the address says. */
     readonly metricsArePublic: boolean | undefined;
     /** Paths. */

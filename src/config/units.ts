@@ -1,5 +1,5 @@
 /** Reads durations (`200ms`, `5m`), sizes (`64KiB`) and listen addresses (`host:port`) into numbers and parts. */
-import type { Unit } from './schema.ts';
+import type { Unit } from './schema-shapes.ts';
 
 export type ListenAddress = { readonly host: string; readonly port: number };
 

@@ -80,9 +80,13 @@ const isYaml = (type: string): boolean => /[/+](?:x-)?yaml$/.test(type);
 const isJson = (type: string): boolean => /[/+]json$/.test(type);
 
 /** The object that a body of JSON or YAML is. Throws 400 when it is empty, not UTF-8, broken or no object. */
-export function readObject({ body, header }: Sent): JsonObject {
-  return isYaml(essence(header('content-type'))) ? readYamlObject(body) : readJsonObject(body);
-}
+export const readObject = ({ body, header }: Sent): JsonObject =>
+  documentIn(body, isYaml(essence(header('content-type')))).document;
+
+export type SentDocument = { readonly document: JsonObject; readonly format: 'json' | 'yaml' };
+
+const documentIn = (bytes: Uint8Array, isInYaml: boolean): SentDocument =>
+  isInYaml ? { document: readYamlObject(bytes), format: 'yaml' } : { document: readJsonObject(bytes), format: 'json' };
 
 function readYamlObject(bytes: Uint8Array): JsonObject {
   if (bytes.byteLength === 0) throw bodyUnreadable();
@@ -92,11 +96,10 @@ function readYamlObject(bytes: Uint8Array): JsonObject {
 }
 
 /** The same, or the part `file` of a multipart body, which its type or else its name says to be YAML. */
-export async function readDocument(sent: Sent): Promise<JsonObject> {
+export async function readDocument(sent: Sent): Promise<SentDocument> {
   const contentType = sent.header('content-type');
-  if (essence(contentType) !== multipartType) return readObject(sent);
+  if (essence(contentType) !== multipartType) return documentIn(sent.body, isYaml(essence(contentType)));
   const { field, fileName, type, bytes } = await readFilePart(sent.body, contentType ?? '');
   if (field !== 'file') throw bodyMalformed('the file of the multipart body must be the part "file"');
-  const typed = isYaml(essence(type)) || (!isJson(essence(type)) && /\.ya?ml$/i.test(fileName));
-  return typed ? readYamlObject(bytes) : readJsonObject(bytes);
+  return documentIn(bytes, isYaml(essence(type)) || (!isJson(essence(type)) && /\.ya?ml$/i.test(fileName)));
 }

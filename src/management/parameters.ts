@@ -52,6 +52,8 @@ const comment = header('x-svc-comment', 'Change message, kept in the event.', {
   type: 'string',
   maxLength: 4096,
 });
+/** Of reads of definitions. */
+export const mode = query('mode', 'Without both extensions and without secrets.', { type: 'string', enum: ['public'] });
 export const prefer = header('Prefer', '`return=representation`: `Meta` shows the result.');
 
 /** Of every write. */
@@ -83,7 +85,15 @@ export const settingParameters = (kind: 'streams' | 'oas'): readonly Parameter[]
   query('validateRequest', 'Switches request validation of operations with a JSON body or parameters.', booleanText),
   query('mockResponse', 'Switches mock responses of operations with examples.', booleanText),
   query('authentication', 'Switches authentication by the security of the document.', booleanText),
-  ...(kind === 'oas' ? [query('upstreamURL', 'Sets `upstream.url`.')] : []),
+  ...(kind === 'oas'
+    ? [
+        query('upstreamURL', 'Sets `upstream.url`.'),
+        query('securityProcessingMode', 'Sets `server.authentication.securityProcessingMode`.', {
+          type: 'string',
+          enum: ['legacy', 'compliant'],
+        }),
+      ]
+    : []),
 ];
 
 /** A write of what is there: it takes If-Match, and an organisation may demand it. */

@@ -30,7 +30,7 @@ export async function readPatchBody(sent: Sent): Promise<PatchBody> {
     const patch = readJson(sent.body);
     return { mode: 'json-patch', over: (stored) => wholeOf(jsonPatch(stored, patch)) };
   }
-  const body = await readDocument(sent);
+  const { document: body } = await readDocument(sent);
   return { mode: 'oas-replace', over: () => body, whole: body };
 }
 

@@ -1,4 +1,5 @@
 /** A row of the route table: what a route takes, answers and does; the API's own document is made from the same rows. */
+import type { PublicGateway } from '../../domain/api/servers.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
@@ -61,6 +62,8 @@ export type Services = {
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
   /** Entries on one page of the certificate list. */
   readonly pageSize: number;
+  /** Addresses that exports put into `servers`. */
+  readonly publicGateways: readonly PublicGateway[];
   readonly now: () => Date;
   readonly newId: () => string;
   /** The OpenAPI document of the whole table. */

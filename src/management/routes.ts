@@ -9,6 +9,8 @@ import { certificateChangeRoutes } from './routes/certificate-changes.ts';
 import { certificateRoutes } from './routes/certificates.ts';
 import { chainRoutes } from './routes/chain.ts';
 import { configRoutes } from './routes/config.ts';
+import { definitionExportRoutes } from './routes/definition-export.ts';
+import { definitionImportRoutes } from './routes/definition-import.ts';
 import { definitionRoutes } from './routes/definitions.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { feedRoutes } from './routes/feed.ts';
@@ -26,6 +28,8 @@ import { webhookRoutes } from './routes/webhooks.ts';
 
 export const routes: readonly Route[] = [
   ...definitionRoutes,
+  ...definitionImportRoutes,
+  ...definitionExportRoutes,
   ...catalogueRoutes,
   ...versionRoutes,
   ...revisionRoutes,

@@ -1,5 +1,6 @@
 /** Puts the management plane together and gives it a socket: what `compose` starts and stops. */
 import { v7 } from 'uuid';
+import type { PublicGateway } from '../../domain/api/servers.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { OrgId, TokenId } from '../../domain/ids.ts';
 import type { SharedCells } from '../../domain/shared-cells.ts';
@@ -47,6 +48,8 @@ type ManagementSettings = {
   readonly rateLimit: { readonly rate: number; readonly burst: number };
   /** Requests a second, per token, to routes that read or write much. Default 5. */
   readonly heavyRate?: number;
+  /** Addresses that exports put into `servers`. */
+  readonly publicGateways?: readonly PublicGateway[];
   /** `/metrics` without token. Default: when the server listens on this machine only. */
   readonly metricsArePublic?: boolean | undefined;
 };
@@ -148,6 +151,7 @@ function createServices(
     nodes,
     now = () => new Date(),
   } = options;
+  const { publicGateways = [] } = settings;
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
   const personal = createPersonalData(seal, secrets, secrets);
   const accessBodies = createAccessBodies();
@@ -165,7 +169,9 @@ function createServices(
       now,
       settled: (position) => projector.waitFor(written, position, settleMs),
     }),
-    apiCommands: withVersions(createApiCommands({ store, secrets, ...checks }), { store, models, projector }),
+    apiCommands: withVersions(createApiCommands({ store, secrets, gateways: publicGateways, ...checks }), {
+      ...{ store, models, projector },
+    }),
     applyCommand: createApplyCommand({ store, models, projector, secrets, accessBodies, now, ...checks }),
     judgeObject: createJudgeObject(),
     restoreCommand: createRestoreCommand({ store, models, projector, secrets, now, ...checks }),
@@ -181,6 +187,7 @@ function createServices(
     checkApi: checks.check,
     judgeReport: createJudgeReport(),
     pageSize: settings.pageSize,
+    publicGateways,
     now,
     newId: () => v7(),
     document: () => document,

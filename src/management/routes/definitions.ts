@@ -4,30 +4,37 @@ import { routeOf } from '../../../domain/api/api.ts';
 import { gatewayExtension } from '../../../domain/api/definition.ts';
 import { parseSettings } from '../../../domain/api/query-settings.ts';
 import { invalidId, kindMismatch, type Warning } from '../../../domain/errors.ts';
-import type { Json, JsonObject } from '../../../domain/event.ts';
+import type { JsonObject } from '../../../domain/event.ts';
 import { type ApiId, toApiId } from '../../../domain/ids.ts';
 import { at } from '../../../domain/json.ts';
-import { multipartType, readDocument, structuredTypes } from '../bodies.ts';
+import { readDocument } from '../bodies.ts';
 import { type Call, commandContext } from '../call.ts';
 import { apiWriteOptions } from '../command-options.ts';
+import {
+  createdAnswer,
+  type DefinitionKind,
+  definitionBody,
+  documentedAnswer,
+  exampleDocument,
+  patchBody,
+  vendorType,
+  writeErrors,
+} from '../definition-rows.ts';
 import { sha256Hex } from '../derived-fields.ts';
 import { Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
-import { patchTypes, readPatchBody } from '../patch-body.ts';
+import { readPatchBody } from '../patch-body.ts';
+import { isPublic, publicDocument } from '../public-document.ts';
 import { readApi, replyWithApi } from '../read-api.ts';
 import type { Reply } from '../responses.ts';
-import type { Route, RouteBody, Services } from '../route.ts';
-
-type Kind = 'streams' | 'oas';
-
-const vendorType = 'application/vnd.svc.streams.oas';
+import type { Route, Services } from '../route.ts';
 
 /** What a write may carry beside settings. */
 const writeQuery = ['dryRun', 'strict', 'minRevision'];
 const versionQuery = parameter.versionParameters.map(({ name }) => name);
 
-async function create(kind: Kind, call: Call, { commands, apiCommands, newId }: Services): Promise<Reply> {
-  const body = await readDocument(call);
+async function create(kind: DefinitionKind, call: Call, { commands, apiCommands, newId }: Services): Promise<Reply> {
+  const { document: body } = await readDocument(call);
   const apiId = idInBody(body) ?? toApiId(newId().replaceAll('-', ''));
   // 24 hex digits, the form of storage ids of the family.
   const dbId = newId().replaceAll('-', '').slice(-24);
@@ -43,8 +50,8 @@ function idInBody(body: JsonObject): ApiId | undefined {
   return toApiId(id);
 }
 
-async function replace(kind: Kind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
-  const body = await readDocument(call);
+async function replace(kind: DefinitionKind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
+  const { document: body } = await readDocument(call);
   const apiId = toApiId(call.params['apiId'] ?? '');
   const change = { type: 'ReplaceApi', kind, apiId, body, remarks: ignoredSettings(call) } as const;
   return commands.run(commandContext(call), apiCommands(change, apiWriteOptions(call)));
@@ -60,7 +67,7 @@ const ignoredSettings = ({ query }: Call, taken: readonly string[] = []): readon
       text: `parameter "${name}" has no effect here`,
     }));
 
-async function patch(kind: Kind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
+async function patch(kind: DefinitionKind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
   const body = await readPatchBody(call);
   const apiId = toApiId(call.params['apiId'] ?? '');
   const { settings, given, warnings } = parseSettings(call.query, kind);
@@ -69,65 +76,33 @@ async function patch(kind: Kind, call: Call, { commands, apiCommands }: Services
   return commands.run(commandContext(call), apiCommands(change, apiWriteOptions(call)));
 }
 
-async function remove(kind: Kind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
+async function remove(kind: DefinitionKind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
   const apiId = toApiId(call.params['apiId'] ?? '');
   return commands.run(commandContext(call), apiCommands({ type: 'DeleteApi', apiId, kind }, apiWriteOptions(call)));
 }
 
-async function read(kind: Kind, call: Call, services: Services): Promise<Reply> {
+async function read(kind: DefinitionKind, call: Call, services: Services): Promise<Reply> {
+  const isForAll = isPublic(call);
   const found = await readApi(call, services, toApiId(call.params['apiId'] ?? ''));
   if (found.kind !== kind) throw kindMismatch(call.params['apiId'] ?? '', found.kind, routeOf(found.kind));
   const types = kind === 'streams' ? [vendorType, 'application/json'] : ['application/json'];
   const type = call.accepts(types);
   if (type === undefined) throw new Rejection('not_acceptable', `This answers ${types.join(' or ')}`);
-  return { ...replyWithApi(call, services, found), type };
+  const document = isForAll ? publicDocument(found.document) : found.document;
+  return { ...replyWithApi(call, services, { ...found, document }), type };
 }
 
-const exampleDocument = (kind: Kind): JsonObject => ({
-  openapi: '3.0.3',
-  info: { title: 'Orders', version: '1.0.0' },
-  servers: [{ url: 'http://127.0.0.1:8090/' }],
-  paths: { '/orders': { get: { operationId: 'listOrders', responses: { 200: { description: 'orders' } } } } },
-  [gatewayExtension]: {
-    info: { id: `orders-${kind}`, name: 'Orders', state: { active: true, internal: false } },
-    server: { listenPath: { value: `/orders-${kind}/`, strip: true } },
-    upstream: { url: 'http://127.0.0.1:8090/' },
-  },
-});
-
-const definitionBody = (kind: Kind): RouteBody => ({
-  types: [...(kind === 'streams' ? [vendorType, `${vendorType}+yaml`] : structuredTypes), multipartType],
-  maxBytes: 4 * 1024 * 1024,
-  description: `An OpenAPI document with \`${gatewayExtension}\``,
-  schema: 'ApiDocument',
-  example: exampleDocument(kind),
-});
-
-/** A PATCH takes the whole document, or a patch of parts. */
-const patchOf = (body: RouteBody): RouteBody => ({
-  ...body,
-  types: [...body.types, ...patchTypes],
-  description: `${body.description}, or a patch of the stored document`,
-});
-
-const writeErrors = ['definition_invalid', 'definition_refused', 'body_malformed', 'body_unreadable'] as const;
 const createErrors = [
   ...[...writeErrors, 'extension_missing', 'api_exists', 'route_taken', 'id_invalid', 'precondition_failed'],
   ...['bad_base_api', 'version_exists', 'version_name_missing'],
 ] as const;
 const changeErrors = [...writeErrors, 'api_unknown', 'kind_mismatch', 'route_taken', 'precondition_failed'] as const;
 
-const documentedAnswer = (description: string, example: Json) => ({
-  description,
-  schema: { $ref: '#/components/schemas/Answer' },
-  example,
-});
-
 const answerOf = (message: string) => documentedAnswer(message, { Message: message, Meta: null, Status: 'OK' });
 
-type Words = { readonly kind: Kind; readonly name: string; readonly label: string; readonly path: string };
+type Words = { readonly kind: DefinitionKind; readonly name: string; readonly label: string; readonly path: string };
 
-const wordsOf = (kind: Kind): Words => ({
+const wordsOf = (kind: DefinitionKind): Words => ({
   kind,
   name: kind === 'streams' ? 'StreamsApi' : 'OasApi',
   label: kind === 'streams' ? 'a streams API' : 'an OAS API',
@@ -145,12 +120,7 @@ const createRow = ({ kind, name, label, path }: Words): Route => ({
   body: definitionBody(kind),
   isDefinition: true,
   parameters: [...parameter.definitionParameters, ...parameter.versionParameters, parameter.ifNoneMatch],
-  answer: documentedAnswer('API created', {
-    ID: `orders-${kind}`,
-    Message: 'API created',
-    Meta: '68ff52c1a3a94f0d92c1b7aa',
-    Status: 'OK',
-  }),
+  answer: createdAnswer(`orders-${kind}`),
   errors: createErrors,
   handle: (call, services) => create(kind, call, services),
 });
@@ -163,7 +133,7 @@ const readRow = ({ kind, name, label, path }: Words): Route => ({
   tag: 'apis',
   scope: 'apis:read',
   form: 'documented',
-  parameters: [parameter.at, parameter.minRevision, parameter.ifNoneMatch],
+  parameters: [parameter.mode, parameter.at, parameter.minRevision, parameter.ifNoneMatch],
   answer: {
     description: 'The document',
     ...(kind === 'streams' ? { type: vendorType } : {}),
@@ -194,7 +164,7 @@ const patchRow = ({ kind, name, label, path }: Words): Route => ({
   operationId: `patch${name}`,
   summary: `Updates ${label}: query over body extension over stored extension`,
   ...written,
-  body: patchOf(definitionBody(kind)),
+  body: patchBody(kind),
   isDefinition: true,
   parameters: [...parameter.definitionParameters, ...parameter.settingParameters(kind)],
   answer: answerOf('API updated'),

@@ -42,6 +42,7 @@ describe('loadSettings', () => {
       anchorCopy: undefined,
       bodyLimitBytes: 4_194_304,
       pageSize: 10,
+      publicGateways: [],
       rateLimit: { rate: 1000, burst: 2000 },
       roles: {},
     });
