@@ -16,7 +16,7 @@ import type { Projection } from './projection.ts';
 import type { DocumentChange, DocumentReader } from './read-model-store.ts';
 
 /** What lists show; it holds no PEM, so that a page costs what it shows. */
-type Entry = {
+export type CertificateEntry = {
   readonly orgId: OrgId;
   readonly certId: CertId;
   readonly name: string;
@@ -35,7 +35,7 @@ type Entry = {
   readonly noted: NotedEnds;
 };
 
-type Certificate = Entry & { readonly pem: string; readonly chain: readonly string[] };
+type Certificate = CertificateEntry & { readonly pem: string; readonly chain: readonly string[] };
 
 const entries = 'certs';
 const whole = 'cert_details';
@@ -168,6 +168,13 @@ export type CertificateDetails = {
   readonly created_at: string;
 };
 
+/** Of every organisation, oldest first. `after`: the `createdPosition` of the last one before. */
+export const certificatesAfter = (
+  documents: DocumentReader,
+  after: string,
+  limit: number,
+): readonly CertificateEntry[] => documents.list(entries, { after, limit }).map(({ body }) => body as CertificateEntry);
+
 export type CertificatePage = {
   readonly cert_basics: readonly (ListedCertificate | (ListedCertificate & CertificateDetails))[];
   readonly pages: number;
@@ -184,8 +191,8 @@ export function listCertificates(
   const label = isDetailed && filter !== 'omit' ? withKey(orgId, filter === 'with_pk') : organisation(orgId);
   const count = documents.count(entries, [label]);
   const window = page <= 0 ? { limit: count } : { limit: pageSize, offset: (page - 1) * pageSize };
-  const found = documents.list(entries, { labels: [label], ...window }).map(({ body }) => body as Entry);
-  const usedBy = ({ certId }: Entry): number => countUses(documents, orgId, certId);
+  const found = documents.list(entries, { labels: [label], ...window }).map(({ body }) => body as CertificateEntry);
+  const usedBy = ({ certId }: CertificateEntry): number => countUses(documents, orgId, certId);
   return {
     cert_basics: found.map((entry) =>
       isDetailed ? { ...basics(entry), ...details(entry, now), used_by: usedBy(entry) } : basics(entry),
@@ -194,7 +201,7 @@ export function listCertificates(
   };
 }
 
-const basics = ({ certId, hasPrivate, facts }: Entry): ListedCertificate => ({
+const basics = ({ certId, hasPrivate, facts }: CertificateEntry): ListedCertificate => ({
   id: certId,
   dns_names: facts.dnsNames,
   has_private: hasPrivate,
@@ -205,7 +212,7 @@ const basics = ({ certId, hasPrivate, facts }: Entry): ListedCertificate => ({
   not_after: facts.notAfter,
 });
 
-const details = (entry: Entry, now: number): Omit<CertificateDetails, 'used_by'> => ({
+const details = (entry: CertificateEntry, now: number): Omit<CertificateDetails, 'used_by'> => ({
   fingerprint: entry.certId.slice(entry.orgId.length),
   name: entry.name,
   ...technicalFacts(entry.facts, now),
@@ -297,7 +304,7 @@ export function getCertificate(
 export const placeOfCertificate = (
   documents: DocumentReader,
   certId: string,
-): Pick<Entry, 'revision' | 'position'> | undefined => stored(documents, certId);
+): Pick<CertificateEntry, 'revision' | 'position'> | undefined => stored(documents, certId);
 
 /** The id of a certificate of this organisation, also from the fingerprint alone. */
 export function ownCertId(orgId: OrgId, text: string): CertId {

@@ -73,7 +73,11 @@ export async function startManagementRole(
   metrics.watchStore(store);
   metrics.watchProjections(projector);
   const signer = await openSigningKey({ cells, keyRing });
-  startReactors({ store, cells, keyRing, signer, orgId, anchorCopy: management.anchorCopy, now, log }, stack);
+  const { anchorCopy, certExpiryDays } = management;
+  startReactors(
+    { store, cells, keyRing, signer, orgId, anchorCopy, models, projector, certExpiryDays, now, log },
+    stack,
+  );
   const months = settings.store.personalDataMonths;
   const keeper = startKeyUpkeep({ store, keyRing, months, now, log }, stack);
   const closing = new AbortController();

@@ -1,9 +1,12 @@
-/** What acts on the log by itself while management runs, on one node at a time: anchors, and routes that a crash left claimed. */
+/** What acts on the log by itself while management runs, on one node at a time: anchors, ends of certificates, routes that a crash left claimed. */
 import { randomUUID } from 'node:crypto';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { OrgId } from '../../domain/ids.ts';
 import { createLease } from '../../domain/lease.ts';
 import type { SharedCells } from '../../domain/shared-cells.ts';
+import type { Projector } from '../../projections/projector.ts';
+import type { DocumentReader } from '../../projections/read-model-store.ts';
+import { startCertificateExpiry } from '../management/reactors/certificate-expiry.ts';
 import { startClaimSweeper } from '../management/reactors/claim-sweeper.ts';
 import type { Signer } from '../stores/integrity/anchor.ts';
 import { anchorCopyTo } from '../stores/integrity/anchor-copy.ts';
@@ -20,13 +23,17 @@ export type ReactorOptions = {
   readonly orgId: OrgId;
   /** `management.anchor_copy`. */
   readonly anchorCopy: string | undefined;
+  readonly models: DocumentReader;
+  readonly projector: Pick<Projector, 'waitFor'>;
+  /** `management.cert_expiry_days`. */
+  readonly certExpiryDays: readonly number[];
   readonly now: () => Date;
   readonly log: ProcessLog;
 };
 
 /** Stopped by the stack. */
 export function startReactors(options: ReactorOptions, stack: AsyncDisposableStack): void {
-  const { store, cells, keyRing, signer, orgId, anchorCopy, now, log } = options;
+  const { store, cells, keyRing, signer, orgId, anchorCopy, models, projector, certExpiryDays, now, log } = options;
   // Of this start: a process that died does not hold a lease for the one after it.
   const owner = randomUUID();
   const anchorer = startAnchorer({
@@ -34,9 +41,15 @@ export function startReactors(options: ReactorOptions, stack: AsyncDisposableSta
     ...(anchorCopy === undefined ? {} : { copy: anchorCopyTo(anchorCopy) }),
   });
   stack.defer(() => anchorer.stop());
+  const leaseOf = (key: string) => createLease({ cells, key, owner, now: () => now().getTime() });
+  const commands = keyCommands(store, keyRing, now);
+  const expiry = startCertificateExpiry({
+    ...{ store, models, projector, commands, thresholds: certExpiryDays, now, log },
+    lease: leaseOf('lease/certificate-expiry'),
+  });
+  stack.defer(() => expiry.stop());
   // Elsewhere a claim and the definition that needs it are one append.
   if (store.can.multiStream) return;
-  const lease = createLease({ cells, key: 'lease/claims', owner, now: () => now().getTime() });
-  const sweeper = startClaimSweeper({ store, commands: keyCommands(store, keyRing, now), lease, log, now });
+  const sweeper = startClaimSweeper({ store, commands, lease: leaseOf('lease/claims'), log, now });
   stack.defer(() => sweeper.stop());
 }

@@ -60,6 +60,7 @@ const management = (read: Reader): Settings['management'] => ({
   bootstrapToken: read.maybe('bootstrap_token'),
   anchorCopy: read.maybe('anchor_copy'),
   bodyLimitBytes: read.bytes('body_limit'),
+  certExpiryDays: read.counts('cert_expiry_days'),
   pageSize: read.count('page_size'),
   publicGateways: publicGateways(read.at('public_gateways')),
   metricsArePublic: read.at('metrics_public') === undefined ? undefined : read.flag('metrics_public'),

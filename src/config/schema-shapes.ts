@@ -98,9 +98,14 @@ export const texts = (description: string): ConfigSchema => ({
   description,
 });
 
-export const codes = (description: string): ConfigSchema => ({
+export const counts = (
+  value: readonly number[],
+  minimum: number,
+  maximum: number,
+  description: string,
+): ConfigSchema => ({
   type: 'array',
-  items: { type: 'integer', minimum: 100, maximum: 599 },
-  default: [],
+  items: { type: 'integer', minimum, maximum },
+  default: value,
   description,
 });

@@ -1,8 +1,8 @@
 /** The shape of the process configuration as one JSON Schema: loading, environment names, `svc config` and the reference page derive from it. */
 import {
   type ConfigSchema,
-  codes,
   count,
+  counts,
   duration,
   flag,
   group,
@@ -61,6 +61,7 @@ const management = group('The management API.', {
     'Folder (which exists) or http(s) address (PUT) for copies of the audit anchors: a place where they cannot be changed.',
   ),
   body_limit: size('4MiB', 1024, 'Largest body of a definition; never above `store.max_event_bytes`.'),
+  cert_expiry_days: counts([60, 30, 14, 7, 1], 1, 3650, 'Days before a certificate ends at which that is told.'),
   page_size: count(10, 1, 500, 'Entries on one page of the certificate list.'),
   public_gateways: {
     type: 'array',
@@ -189,10 +190,10 @@ const sink = group(
     filters: group('Which records it gets. An empty list allows all; a `skip` list wins.', {
       api_ids: texts('Only these APIs.'),
       org_ids: texts('Only these organisations.'),
-      response_codes: codes('Only these statuses.'),
+      response_codes: counts([], 100, 599, 'Only these statuses.'),
       skip_api_ids: texts('Not these APIs.'),
       skip_org_ids: texts('Not these organisations.'),
-      skip_response_codes: codes('Not these statuses.'),
+      skip_response_codes: counts([], 100, 599, 'Not these statuses.'),
     }),
     ignore_fields: texts('Fields of the record (JSON names, nested with dots) that are emptied.'),
     omit_detailed_recording: flag(false, 'Whether recorded requests and responses are left out.'),

@@ -40,6 +40,7 @@ export type Settings = {
     /** Folder or http(s) address for copies of the anchors. */
     readonly anchorCopy: string | undefined;
     readonly bodyLimitBytes: number;
+    readonly certExpiryDays: readonly number[];
     readonly pageSize: number;
     readonly publicGateways: readonly { readonly url: string; readonly tags: readonly string[] }[];
     /** Undefined: as the address says. */

@@ -41,6 +41,7 @@ describe('loadSettings', () => {
       bootstrapToken: undefined,
       anchorCopy: undefined,
       bodyLimitBytes: 4_194_304,
+      certExpiryDays: [60, 30, 14, 7, 1],
       pageSize: 10,
       publicGateways: [],
       rateLimit: { rate: 1000, burst: 2000 },
