@@ -2,8 +2,8 @@
 import type { Versioning } from '../../domain/api/definition.ts';
 import { selfName } from '../../domain/api/versioning.ts';
 import { sendAnswer } from './answer.ts';
-import type { PickVersion, Route } from './context.ts';
-import type { RefusalCode } from './errors.ts';
+import type { Context, PickVersion, Route, Step, Terminal } from './context.ts';
+import type { Answer, RefusalCode } from './errors.ts';
 import type { Head } from './head.ts';
 import { HeaderNames, headerValue, withoutHeaders } from './headers.ts';
 import { comparable } from './path.ts';
@@ -21,11 +21,11 @@ type ReadName = (head: Head, rest: string) => Named | undefined;
 
 /** Everything that does not depend on the request is decided here, once for each snapshot. */
 export function versionPicker(base: Route, versioning: Versioning, listed: (id: string) => Listed): PickVersion {
-  const choices = choicesOf(base, versioning, listed);
+  const first = stepsBefore(versioning);
+  const choices = choicesOf(base, versioning, first, listed);
   const byDefault = choices.get(versioning.default);
-  const refused = (code: RefusalCode): Choice => ({ route: refusing(base, code), isBase: true });
-  const unknown = refused('version_unknown');
-  const missing = versioning.default === '' ? undefinedVersion(base) : (byDefault ?? unknown);
+  const unknown: Choice = { route: refusing(base, first, 'version_unknown'), isBase: true };
+  const missing = versioning.default === '' ? undefinedVersion(base, first) : (byDefault ?? unknown);
   const otherwise = (versioning.fallbackToDefault && byDefault) || unknown;
   const read = readerOf(versioning);
   return (head, rest) => {
@@ -45,12 +45,20 @@ function onto({ route, isBase }: Choice, head: Head, path: string, rest: string)
   return { route, rest, head: own === head.path ? head : { ...head, path: own } };
 }
 
+/** The lease is shared: the API is let go when its last request is over, however it came. */
 function choicesOf(
   base: Route,
   { name, location, key, versions }: Versioning,
+  first: readonly Step[],
   listed: (id: string) => Listed,
 ): ReadonlyMap<string, Choice> {
   const header = location === 'header' ? key : undefined;
+  const served = (route: Route, version: string): Route => ({
+    ...{ ...route, version, listenPath: base.listenPath, versions: undefined },
+    request: [...first, ...route.request],
+    // No name with underscores may pass for the header that chooses the version.
+    guarded: header === undefined || header.includes('_') ? route.guarded : new Set([...route.guarded, lower(header)]),
+  });
   const choices = new Map<string, Choice>();
   for (const version of versions) {
     const route = listed(version.id);
@@ -58,34 +66,42 @@ function choicesOf(
     choices.set(
       version.name,
       route === 'not_loaded'
-        ? { route: refusing(base, 'api_not_loaded'), isBase: true }
-        : { route: servedAs(route, version.name, base.listenPath, header), isBase: false },
+        ? { route: refusing(base, first, 'api_not_loaded'), isBase: true }
+        : { route: served(route, version.name), isBase: false },
     );
   }
-  const own = { route: servedAs(base, name === '' ? selfName : name, base.listenPath, header), isBase: true };
-  return choices.set(selfName, own).set(name === '' ? selfName : name, own);
+  const ownName = name === '' ? selfName : name;
+  const own = { route: served(base, ownName), isBase: true };
+  return choices.set(selfName, own).set(ownName, own);
 }
-
-/** The lease is shared: the API is let go when its last request is over, however it came. */
-const servedAs = (route: Route, version: string, listenPath: string, header: string | undefined): Route => ({
-  ...{ ...route, version, listenPath, versions: undefined },
-  // No name with underscores may pass for the header that chooses the version.
-  guarded: header === undefined || header.includes('_') ? route.guarded : new Set([...route.guarded, lower(header)]),
-});
 
 const lower = (name: string): string => name.toLowerCase();
 
+/** Caches on the way must not give the answer of one version to who names another. */
+function stepsBefore({ location, key }: Versioning): readonly Step[] {
+  if (location !== 'header') return [];
+  return [
+    function version(context) {
+      context.answerHeaders.push('Vary', key);
+      return undefined;
+    },
+  ];
+}
+
 /** Recorded as a request of the base that was served by none of its versions. */
-const refusing = (base: Route, code: RefusalCode): Route => ({
-  ...base,
-  versions: undefined,
-  request: [(context) => context.refuse(code)],
-  terminal: (context) => sendAnswer(context, context.refuse(code)),
-});
+function refusing(base: Route, first: readonly Step[], code: RefusalCode): Route {
+  const isForbidden = code === 'version_unknown' && base.definition.kind === 'classic';
+  const refuse = (context: Context): Answer => {
+    const answer = context.refuse(code);
+    return isForbidden ? { ...answer, status: 403 } : answer;
+  };
+  const terminal: Terminal = (context) => sendAnswer(context, refuse(context));
+  return { ...base, versions: undefined, request: [...first, refuse], terminal };
+}
 
 /** A preflight names no version; where the base passes OPTIONS on, it meets no step, and so not this one (plugins design 2). */
-const undefinedVersion = (base: Route): Choice => ({
-  route: { ...refusing(base, 'version_missing'), terminal: base.terminal },
+const undefinedVersion = (base: Route, first: readonly Step[]): Choice => ({
+  route: { ...refusing(base, first, 'version_missing'), terminal: base.terminal },
   isBase: true,
 });
 

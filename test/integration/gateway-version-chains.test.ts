@@ -81,6 +81,21 @@ describe('versions of an API', () => {
       await base();
     });
 
+    it('tells caches that the header matters, whoever answers', async () => {
+      const varying = await httpUpstream((_, response) => response.writeHead(200, { vary: 'Accept' }).end('{}'));
+      await gateway.put('orders-v2', child('orders-v2', { upstream: { url: varying.url } }));
+      const varyOf = async (headers = {}) => (await fetch(`${gateway.url}/orders/a`, { headers })).headers.get('vary');
+      expect(await varyOf(version('v1'))).to.equal('X-Api-Version');
+      expect(await varyOf(version('v2'))).to.equal('Accept, X-Api-Version');
+      expect(await varyOf(version('v9'))).to.equal('X-Api-Version');
+      expect(await varyOf()).to.equal('X-Api-Version');
+      await base({ location: 'url', key: '', default: 'v1' });
+      expect(await varyOf()).to.equal(null);
+      await base();
+      await gateway.put('orders-v2', child('orders-v2'));
+      await varying[Symbol.asyncDispose]();
+    });
+
     it('is reached below the listen path of its base, whatever that does with it', async () => {
       const kept = { server: { listenPath: { value: '/orders/', strip: false } } };
       await base({ location: 'url', key: '', stripVersioningData: true }, kept);
@@ -105,6 +120,14 @@ describe('versions of an API', () => {
       expect(await ask('/orders/a', version('v2'))).to.include(served('/orders-v2/a'));
       expect(await ask('/orders-v2/a')).to.include(served('/orders-v2/a'));
       await gateway.put('orders-v2', child('orders-v2'));
+    });
+
+    it('that is unknown is forbidden where the base is a Classic definition', async () => {
+      const block = versioning({ versions: [] });
+      const classic = apiFor('classic', upstream.url, { info: { versioning: block } });
+      await gateway.settled(gateway.feed.put('classic', classic, 'classic'));
+      expect(await ask('/classic/a', version('v9'))).to.include({ status: 403, code: 'version_unknown' });
+      expect(await ask('/classic/a')).to.include(missing);
     });
 
     it('of another organisation is no version', async () => {
