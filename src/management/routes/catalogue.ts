@@ -94,7 +94,11 @@ export const catalogueRoutes: readonly Route[] = [
     scope: 'apis:read',
     form: 'documented',
     parameters: [parameter.at, parameter.minRevision, parameter.ifNoneMatch],
-    answer: { description: 'The document', schema: { $ref: '#/components/schemas/ApiDocument' } },
+    answer: {
+      description: 'The document',
+      schema: { $ref: '#/components/schemas/ApiDocument' },
+      example: { openapi: '3.0.3', info: { title: 'Orders', version: '1.0.0' }, paths: {} },
+    },
     errors: ['api_unknown', 'at_invalid', 'id_invalid', 'revision_not_reached'],
     handle: read,
   },

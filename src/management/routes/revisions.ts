@@ -160,6 +160,24 @@ const rollbackRoute: Route = {
   handle: rollback,
 };
 
+const exampleChange = [{ op: 'replace', path: '/x-svc-api-gateway/upstream/url', value: 'http://127.0.0.1:8091/' }];
+
+const exampleRevision = {
+  ...{ revision: 3, position: '12', at: '2026-01-01T00:00:00.000Z', type: 'ApiDefinitionPatched' },
+  ...{ actor: { type: 'token', id: 'bootstrap' }, comment: 'the new upstream', requestId: '1', commandId: '2' },
+  ...{ diff: exampleChange, diffOmitted: false, warnings: [], pruned: [], intent: null, document: null },
+};
+
+const exampleDiff = {
+  from: { revision: 2, position: '11', at: '2026-01-01T00:00:00.000Z' },
+  to: { revision: 3, position: '12', at: '2026-01-02T00:00:00.000Z' },
+  diff: exampleChange,
+  summary: {
+    ...{ authentication: [], routes: [], limits: [], plugins: [], certificates: [] },
+    ...{ upstream: ['upstream.url changed'], streams: [], other: [] },
+  },
+};
+
 export const revisionRoutes: readonly Route[] = [
   {
     method: 'GET',
@@ -187,7 +205,11 @@ export const revisionRoutes: readonly Route[] = [
     scope: 'apis:read',
     form: 'documented',
     parameters: [parameter.at, parameter.minRevision],
-    answer: { description: 'The revision', schema: { $ref: '#/components/schemas/Revision' } },
+    answer: {
+      description: 'The revision',
+      schema: { $ref: '#/components/schemas/Revision' },
+      example: exampleRevision,
+    },
     errors: ['api_unknown', 'revision_unknown', 'revision_not_reached', 'at_invalid', 'id_invalid'],
     handle: show,
   },
@@ -204,7 +226,7 @@ export const revisionRoutes: readonly Route[] = [
       parameter.queryParameter('to', 'The same; `current` when absent.'),
       parameter.minRevision,
     ],
-    answer: { description: 'The difference', schema: { $ref: '#/components/schemas/ApiDiff' } },
+    answer: { description: 'The difference', schema: { $ref: '#/components/schemas/ApiDiff' }, example: exampleDiff },
     errors: ['api_unknown', 'revision_unknown', 'revision_not_reached', 'at_invalid', 'query_invalid', 'id_invalid'],
     handle: diff,
   },
