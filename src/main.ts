@@ -68,6 +68,11 @@ const commands: readonly Row[] = [
     summary: 'until every gateway runs a revision',
     load: async () => (await import('./cli/wait.ts')).wait,
   },
+  {
+    name: 'cert',
+    summary: 'certificates and their private keys',
+    load: async () => (await import('./cli/cert.ts')).cert,
+  },
   { name: 'policy', summary: 'what keys share', load: async () => (await import('./cli/policy.ts')).policy },
   { name: 'key', summary: 'access keys', load: async () => (await import('./cli/key.ts')).key },
   {

@@ -16,9 +16,11 @@ export const readSecret = (terminal: Terminal, file: string): string => {
   return line.trim();
 };
 
-export function readInput(terminal: Terminal, file: string): string {
+export const readInput = (terminal: Terminal, file: string): string => readBytes(terminal, file).toString('utf8');
+
+export function readBytes(terminal: Terminal, file: string): Buffer {
   try {
-    return readFileSync(file === '-' ? 0 : resolve(terminal.workingDirectory, file), 'utf8');
+    return readFileSync(file === '-' ? 0 : resolve(terminal.workingDirectory, file));
   } catch (error) {
     throw new UsageError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
   }
