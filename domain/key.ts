@@ -1,9 +1,9 @@
 /** Access keys: what a client of the gateway may do; of the key itself only the SHA-256, which is its id. Events, commands, state, decide, evolve. */
+import { isMixed } from './access-session.ts';
 import type { Decider } from './decider.ts';
 import { accessExceeds, keyExists, keyInvalid, keyUnknown, type Problem } from './errors.ts';
 import { type JsonObject, never } from './event.ts';
 import type { KeyHash, OrgId } from './ids.ts';
-import { objectAt } from './json.ts';
 import { type Labelled, labelled, sameLabels } from './labels.ts';
 
 type Of = { readonly orgId: OrgId; readonly keyHash: KeyHash };
@@ -94,20 +94,6 @@ const mixed: Problem = {
   code: 'policies_mixed',
   message: 'a policy with per_api does not go together with the rate_limit, quota or acl partition of another one',
 };
-
-/** Limits per API of one policy and general ones of another would contradict each other. */
-function isMixed(policies: readonly JsonObject[]): boolean {
-  const kinds = policies.map((document) => {
-    const partitions = objectAt(document, 'partitions') ?? {};
-    return { perApi: partitions['per_api'] === true, general: isGeneral(partitions) };
-  });
-  return kinds.some(({ perApi }, index) => perApi && kinds.some(({ general }, other) => other !== index && general));
-}
-
-/** No partition set means all of them. */
-const isGeneral = (partitions: JsonObject): boolean =>
-  ['acl', 'rate_limit', 'quota'].some((name) => partitions[name] === true) ||
-  !Object.values(partitions).some((value) => value === true);
 
 function evolve(_: KeyState, event: KeyEvent): KeyState {
   switch (event.type) {

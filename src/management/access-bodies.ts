@@ -3,10 +3,12 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { keyInvalid, type Problem, policyInvalid } from '../../domain/errors.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { isObject, objectAt, pointerStep, withoutMember } from '../../domain/json.ts';
+import type { Sent } from './bodies.ts';
 import { accessSchemas } from './openapi-access-schemas.ts';
+import { readPatchBody } from './patch-body.ts';
 
-/** `isForeign`: the body names another organisation, which is not heard. */
-export type AccessBody = { readonly document: JsonObject; readonly isForeign: boolean };
+/** `remarks`: what of the body was not heard. */
+export type AccessBody = { readonly document: JsonObject; readonly remarks: readonly string[] };
 
 export type AccessBodies = {
   /** `key`: the caller's own. */
@@ -70,36 +72,44 @@ function furtherProblems(body: JsonObject): readonly Problem[] {
   return [...(isLong ? [long] : []), ...other];
 }
 
-/** What we set ourselves is not taken from the body. */
-function own({ org_id: named, date_created: _, last_updated: __, ...document }: JsonObject, orgId: string): AccessBody {
-  return { document, isForeign: named !== undefined && named !== '' && named !== orgId };
+/** Counters belong to gateways. */
+const counters: readonly string[] = ['quota_remaining', 'quota_renews'];
+
+/** What is set here, or counted elsewhere, is not taken from the body. */
+function own({ org_id: named, date_created: _, last_updated: __, ...rest }: JsonObject, orgId: string): AccessBody {
+  const counted = counters.filter((name) => name in rest);
+  const isForeign = named !== undefined && named !== '' && named !== orgId;
+  return {
+    document: Object.fromEntries(Object.entries(rest).filter(([name]) => !counters.includes(name))),
+    remarks: [
+      ...(isForeign ? ["/org_id: stored under the caller's organisation"] : []),
+      ...counted.map((name) => `/${name}: a counter of gateways, not stored`),
+    ],
+  };
 }
 
 function keyDocument(body: JsonObject, orgId: string): AccessBody {
-  const { document, isForeign } = own(body, orgId);
+  const { document, remarks } = own(body, orgId);
   const { apply_policy_id: one, apply_policies: several = [], ...rest } = document;
   const named = Array.isArray(several) ? several : [];
   const policies: readonly Json[] = one === undefined || named.includes(one) ? named : [...named, one];
-  return { document: policies.length === 0 ? rest : { ...rest, apply_policies: policies }, isForeign };
+  return { document: policies.length === 0 ? rest : { ...rest, apply_policies: policies }, remarks };
 }
 
 function policyDocument(body: JsonObject, orgId: string): AccessBody {
-  const { document, isForeign } = own(withoutMember(body, 'id'), orgId);
+  const { document, remarks } = own(withoutMember(body, 'id'), orgId);
   const { active, is_inactive: isInactive, state, ...rest } = document;
   const read = isInactive === true ? 'deny' : active === false ? 'draft' : 'active';
   return {
     document: { ...rest, access_rights: objectAt(rest, 'access_rights') ?? {}, state: state ?? read },
-    isForeign,
+    remarks,
   };
 }
 
-/** RFC 7386: null takes a member away. */
-export function mergePatch(target: Json | undefined, patch: Json): Json {
-  if (!isObject(patch)) return patch;
-  const result = new Map<string, Json>(Object.entries(isObject(target) ? target : {}));
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) result.delete(name);
-    else result.set(name, mergePatch(result.get(name), value));
-  }
-  return Object.fromEntries(result);
+/** What a PATCH makes of the document before: a merge patch, also as plain JSON, or a JSON patch. */
+export async function readAccessPatch({ body, header }: Sent): Promise<(before: JsonObject) => JsonObject> {
+  const isPlain = /^application\/json\s*(?:;|$)/i.test(header('content-type') ?? '');
+  const asked = (name: string): string | undefined =>
+    isPlain && name === 'content-type' ? 'application/merge-patch+json' : header(name);
+  return (await readPatchBody({ body, header: asked })).over;
 }

@@ -43,6 +43,8 @@ type DocumentState =
 type Decided = {
   readonly events: readonly DomainEvent[];
   readonly checks?: readonly PlannedWrite[];
+  /** Of other streams, in the same append; first where there can be no such append. */
+  readonly further?: readonly PlannedWrite[];
   readonly body: Json;
   /** For repeats, where the body holds a secret. */
   readonly replayed?: Json;
@@ -67,7 +69,7 @@ export const onDocument = <State extends DocumentState>(
   plan: async () => {
     await awaitPosition(['apis', 'keys', 'policies'], await store.head(), projector.waitFor);
     const loaded = await load();
-    const { events, checks = [], body, replayed, headers: further = {} } = decide(loaded.state);
+    const { events, checks = [], further = [], body, replayed, headers: told = {} } = decide(loaded.state);
     const { era } = store.identity;
     const etag = etagOf(loaded.head ?? 0n, era);
     if (ifMatch !== undefined && !matchesTag(ifMatch, etag)) {
@@ -75,13 +77,13 @@ export const onDocument = <State extends DocumentState>(
     }
     const isUnchanged = events.length === 0;
     const headers = {
-      ...further,
+      ...told,
       ETag: isUnchanged ? etag : etagOf((loaded.head ?? -1n) + BigInt(events.length), era),
       ...(isUnchanged ? { 'x-svc-unchanged': 'true' } : {}),
     };
     const checked = isUnchanged || !store.can.checks ? [] : checks;
     return {
-      writes: [{ stream, expected: expectedOf(loaded), events }, ...checked],
+      writes: [...further, { stream, expected: expectedOf(loaded), events }, ...checked],
       reply: { status: 200, headers, body },
       ...(replayed === undefined ? {} : { replayed: { status: 200, headers, body: replayed } }),
     };

@@ -182,7 +182,8 @@ const maxWarnings = 10;
 function withWarnings(reply: Reply, warnings: readonly string[]): Reply {
   if (warnings.length === 0) return reply;
   const count = Number(reply.headers?.['x-svc-warnings'] ?? 0) + warnings.length;
-  const said = warnings.slice(0, maxWarnings).join('; ');
+  const before = reply.headers?.['x-svc-warning'];
+  const said = [...(before === undefined ? [] : [before]), ...warnings.slice(0, maxWarnings)].join('; ');
   return { ...reply, headers: { ...reply.headers, 'x-svc-warnings': String(count), 'x-svc-warning': said } };
 }
 

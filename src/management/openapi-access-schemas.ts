@@ -29,8 +29,12 @@ const limits = {
 
 const path = { type: 'string', minLength: 1, maxLength: 2_048 };
 
+/** Of other products of the family, for plugins; nothing here reads them. */
+const kept = listOf({ type: 'object' });
+
 const accessRight = closed({
-  ...{ api_id: id, api_name: line, versions: names },
+  ...{ api_id: id, api_name: line, versions: names, disable_introspection: flag },
+  ...{ field_access_rights: kept, restricted_types: kept, allowed_types: kept },
   allowed_urls: listOf(closed({ url: path, methods: names }, ['url'])),
   limit: closed(limits),
   allowance_scope: line,
@@ -52,6 +56,8 @@ const common = {
   ...{ tags: names, meta_data: { type: 'object', description: 'At most 16 KiB.' }, access_rights: accessRights },
   ...limits,
   max_query_depth: whole,
+  post_expiry_action: { type: 'string', enum: ['retain'], description: 'An expired key stays until it is deleted.' },
+  post_expiry_grace_period: { ...whole, description: 'Seconds.' },
 };
 
 const keyDocument = {
@@ -63,6 +69,12 @@ const keyDocument = {
   expires: { ...whole, description: 'Unix seconds; 0 or -1: never.' },
   is_inactive: flag,
   enable_detailed_recording: flag,
+  session_lifetime: { ...whole, description: 'Seconds.' },
+  monitor: closed({ trigger_limits: listOf({ type: 'number', minimum: 0, maximum: 100 }) }),
+  ...{ quota_remaining: amount, quota_renews: amount, allowance: amount, last_check: { type: 'number' } },
+  ...{ oauth_client_id: line, oauth_keys: { type: 'object' }, smoothing: { type: ['object', 'null'] } },
+  ...{ data_expires: { type: 'number' }, id_extractor_deadline: { type: 'number' } },
+  ...{ certificate: line, rsa_certificate_id: line, mtls_static_certificate_bindings: listOf(line) },
   date_created: line,
 };
 
@@ -100,6 +112,16 @@ export const accessSchemas: JsonObject = {
     },
   }),
   CreatedKey: open({ key: maybe, ...shownKey, ...answered }),
+  KeyRotation: closed({ overlap: { type: 'string', description: 'A duration such as 1h or PT1H; 0s when absent.' } }),
+  RotatedKey: open({ key: maybe, ...shownKey, replaces: text, ends: { type: ['integer', 'null'] }, ...answered }),
+  KeyPreview: open({
+    data: { $ref: '#/components/schemas/KeyDocument' },
+    applied: names,
+    skipped: {
+      type: 'array',
+      items: open({ id: text, reason: { type: 'string', enum: ['missing', 'draft', 'deny', 'mixed'] } }),
+    },
+  }),
   UpdatedKey: open({ ...shownKey, ...answered }),
   Key: open(shownKey),
   KeyList: open({ keys: { type: 'array', items: listedKey }, next: maybe, total: { type: 'integer' } }),

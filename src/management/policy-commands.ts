@@ -10,7 +10,7 @@ import type { AccessBody } from './access-bodies.ts';
 import { type AccessServices, type Asker, apisOf, beyond, onDocument, withApis } from './access-commands.ts';
 import { documentSha256 } from './derived-fields.ts';
 import type { Command } from './handle-command.ts';
-import { warned } from './key-commands.ts';
+import { remarked } from './key-commands.ts';
 import { loadPolicy } from './load.ts';
 
 export const createPolicy = (
@@ -23,7 +23,7 @@ export const createPolicy = (
     ...target(services, policyId, 'CreatePolicy'),
     decide: (state) => {
       const events = policy.decide({ type: 'CreatePolicy', ...wantedOf(services, asker, policyId, wanted) }, state);
-      const headers = { Location: `/api/policies/${policyId}`, ...warned(wanted.isForeign) };
+      const headers = { Location: `/api/policies/${policyId}`, ...remarked(wanted.remarks) };
       return { events, body: answered(policyId, 'Policy created'), headers };
     },
   }),
@@ -41,9 +41,9 @@ export const updatePolicy = (
     ...target(services, policyId, 'UpdatePolicy'),
     decide: (state) => {
       const own = state.exists && state.orgId === asker.orgId ? state : undefined;
-      const wanted = own ? change(own.document) : { document: {}, isForeign: false };
+      const wanted = own ? change(own.document) : { document: {}, remarks: [] };
       const events = policy.decide({ type: 'UpdatePolicy', ...wantedOf(services, asker, policyId, wanted) }, state);
-      return { events, body: answered(policyId, 'Data updated'), headers: warned(wanted.isForeign) };
+      return { events, body: answered(policyId, 'Data updated'), headers: remarked(wanted.remarks) };
     },
   }),
   aggregate: namesOf(asker.orgId),

@@ -35,6 +35,7 @@ describe('a token of another organisation', () => {
     };
     await post('/api/policies', { id: 'gold', name: 'Gilded' });
     const { key_hash: key } = await post('/api/keys', { alias: 'till-seven', apply_policies: ['gold'] });
+    const { ID: hook } = await post('/api/webhooks', { name: 'home-hook', url: 'http://127.0.0.1:9/' });
     const { id: own } = await issue(management, { scopes: ['apis:read'], name: 'home-reader' });
     const { certificate, privateKey } = selfSigned('home.example');
     const upload = await management.call('POST', '/api/certs', `${certificate}${privateKey}`, pem);
@@ -49,13 +50,26 @@ describe('a token of another organisation', () => {
       keyId: [String(key), '0'.repeat(64)],
       policyId: ['gold', 'nothing'],
       tokenId: [own, 'nothing'],
+      webhookId: [String(hook), 'nothing'],
       position: [String(position), '999999'],
       orgId: [orgId, '0'.repeat(24)],
       revision: ['0', '0'],
       nodeId: ['edge', 'nothing'],
       name: ['apis', 'nothing'],
     };
-    secrets = ['known', 'renamed', 'Gilded', String(key), 'till-seven', own, 'home-reader', cert, 'home.example'];
+    secrets = [
+      'known',
+      'renamed',
+      'Gilded',
+      String(key),
+      'till-seven',
+      own,
+      'home-reader',
+      String(hook),
+      'home-hook',
+      cert,
+      'home.example',
+    ];
   });
   after(() => management[Symbol.asyncDispose]());
 

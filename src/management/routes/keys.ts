@@ -1,12 +1,13 @@
 /** Access keys: creating, listing, reading, changing and deleting them. */
-import { keyUnknown } from '../../../domain/errors.ts';
-import type { Json, JsonObject } from '../../../domain/event.ts';
+import { durationMs } from '../../../domain/api/duration.ts';
+import { bodyMalformed, keyUnknown } from '../../../domain/errors.ts';
+import type { Json } from '../../../domain/event.ts';
 import { shortPosition } from '../../../domain/event-store.ts';
 import { keyStream } from '../../../domain/ids.ts';
 import { findKey, type KeyEntry, listKeys } from '../../../projections/keys.ts';
-import { mergePatch } from '../access-bodies.ts';
+import { readAccessPatch } from '../access-bodies.ts';
 import { askerOf } from '../access-commands.ts';
-import { readJsonObject } from '../bodies.ts';
+import { readObject, readOptions, structuredTypes } from '../bodies.ts';
 import {
   booleanParameter,
   type Call,
@@ -17,12 +18,13 @@ import {
 } from '../call.ts';
 import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
 import type { ErrorCode } from '../errors.ts';
-import { createKey, deleteKey, shownKey, updateKey } from '../key-commands.ts';
+import { createKey, deleteKey, previewKey, rotateKey, shownKey, updateKey } from '../key-commands.ts';
 import { keyOfPath, newKeyText } from '../key-text.ts';
 import { loadKey } from '../load.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
 import { askedMoment, documentsFor } from '../past-reads.ts';
+import { patchTypes } from '../patch-body.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 import { revisionAt } from '../time-travel.ts';
@@ -76,27 +78,46 @@ async function read(call: Call, services: Services): Promise<Reply> {
 const gone = { state: { exists: false }, head: undefined, position: undefined } as const;
 
 const create = (call: Call, services: Services): Promise<Reply> => {
-  const { key: own, ...wanted } = services.accessBodies.newKey(readJsonObject(call.body), call.caller.orgId);
+  const { key: own, ...wanted } = services.accessBodies.newKey(readObject(call), call.caller.orgId);
   const isDryRun = booleanParameter(call, 'dryRun');
   const command = createKey(services, askerOf(call), own ?? newKeyText(), wanted, isDryRun);
   return services.commands.run(commandContext(call), command);
 };
 
 const replace = (call: Call, services: Services): Promise<Reply> => {
-  const wanted = services.accessBodies.key(readJsonObject(call.body), call.caller.orgId);
+  const wanted = services.accessBodies.key(readObject(call), call.caller.orgId);
   return services.commands.run(
     commandContext(call),
     updateKey(services, askerOf(call), hashOf(call), () => wanted),
   );
 };
 
-const patch = (call: Call, services: Services): Promise<Reply> => {
-  const change = readJsonObject(call.body);
+async function patch(call: Call, services: Services): Promise<Reply> {
+  const change = await readAccessPatch(call);
   const command = updateKey(services, askerOf(call), hashOf(call), (before) =>
-    services.accessBodies.key(mergePatch(before, change) as JsonObject, call.caller.orgId),
+    services.accessBodies.key(change(before), call.caller.orgId),
   );
   return services.commands.run(commandContext(call), command);
+}
+
+const maxOverlapMs = 30 * 24 * 3_600_000;
+
+const rotate = (call: Call, services: Services): Promise<Reply> => {
+  const { overlap = '0s' } = readOptions(call.body, ['overlap']);
+  const overlapMs = typeof overlap === 'string' ? durationMs(overlap) : undefined;
+  if (overlapMs === undefined || overlapMs > maxOverlapMs) {
+    throw bodyMalformed('/overlap must be a duration of at most 720h, like 1h or PT1H');
+  }
+  const ends = overlapMs === 0 ? {} : { endsAt: Math.ceil((services.now().getTime() + overlapMs) / 1_000) };
+  const rotation = { keyHash: hashOf(call), text: newKeyText(), isDryRun: booleanParameter(call, 'dryRun'), ...ends };
+  return services.commands.run(commandContext(call), rotateKey(services, askerOf(call), rotation));
 };
+
+async function preview(call: Call, services: Services): Promise<Reply> {
+  await awaitRevision(call.query, ['keys', 'policies', 'apis'], services.projector);
+  const wanted = services.accessBodies.key(readObject(call), call.caller.orgId);
+  return { status: 200, body: previewKey(services, askerOf(call), wanted, services.now().getTime()) };
+}
 
 const remove = (call: Call, services: Services): Promise<Reply> =>
   services.commands.run(commandContext(call), deleteKey(services, askerOf(call), hashOf(call)));
@@ -106,7 +127,7 @@ const document = { alias: 'till 7', tags: ['shop'], rate: 10, per: 1 };
 const shown = { key_id: keyHash, key_hash: keyHash, data: { ...document, org_id: '68ff52c1a3a94f0d92c1b7aa' } };
 const example = { ...document, is_inactive: true };
 
-const json = { types: ['application/json'], maxBytes: 256 * 1024 };
+const json = { types: [...structuredTypes], maxBytes: 256 * 1024 };
 const reading = { tag: 'keys', form: 'documented', scope: 'keys:read' } as const;
 const writing = { tag: 'keys', form: 'documented', scope: 'keys:write' } as const;
 const refused: readonly ErrorCode[] = ['access_exceeds', 'body_malformed', 'key_invalid', 'revision_not_reached'];
@@ -184,17 +205,58 @@ export const keyRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/keys/{keyId}',
     operationId: 'patchKey',
-    summary: 'Changes members of the document (merge patch, RFC 7386); null takes one away',
+    summary: 'Changes members of the document: merge patch (RFC 7396) or JSON patch (RFC 6902)',
     parameters: [...parameter.writeParameters, parameter.ifMatch],
     body: {
-      types: ['application/merge-patch+json', 'application/json'],
+      types: [...patchTypes, 'application/json'],
       maxBytes: json.maxBytes,
       description: 'What is to be different',
       example: { is_inactive: true },
     },
     answer: changed,
-    errors: [...refused, 'id_invalid', 'key_unknown', 'precondition_failed'],
+    errors: [...refused, 'id_invalid', 'key_unknown', 'patch_test_failed', 'precondition_failed'],
     handle: patch,
+  },
+  {
+    ...writing,
+    method: 'POST',
+    path: '/api/keys/{keyId}/rotate',
+    operationId: 'rotateKey',
+    summary: 'Another key with the same document; the one before is deleted, or ends after `overlap`',
+    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    body: {
+      types: ['application/json'],
+      maxBytes: json.maxBytes,
+      description: '`overlap` is at most 720h',
+      schema: 'KeyRotation',
+      example: { overlap: '1h' },
+    },
+    answer: {
+      description: 'The new key; it is in this answer only',
+      schema: { $ref: '#/components/schemas/RotatedKey' },
+      example: {
+        ...{ key: 'svck_<43 characters>', ...shown, replaces: keyHash, ends: 1_900_000_000 },
+        ...{ Message: 'Key rotated', Status: 'OK' },
+      },
+    },
+    errors: ['access_exceeds', 'body_malformed', 'id_invalid', 'key_unknown', 'precondition_failed'],
+    handle: rotate,
+  },
+  {
+    ...reading,
+    method: 'POST',
+    path: '/api/keys/preview',
+    operationId: 'previewKey',
+    summary: 'What a key with this document could do once its policies are applied; nothing is stored',
+    parameters: [parameter.minRevision],
+    body: { ...json, description: 'The document of a key', schema: 'KeyDocument', example: document },
+    answer: {
+      description: 'The effective session, the policies that gave something and those that did not',
+      schema: { $ref: '#/components/schemas/KeyPreview' },
+      example: { data: { ...document, access_rights: {}, org_id: shown.data.org_id }, applied: [], skipped: [] },
+    },
+    errors: [...refused],
+    handle: preview,
   },
   {
     ...writing,

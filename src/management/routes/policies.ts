@@ -5,9 +5,9 @@ import type { JsonObject } from '../../../domain/event.ts';
 import { shortPosition } from '../../../domain/event-store.ts';
 import { type PolicyId, policyStream, toPolicyId } from '../../../domain/ids.ts';
 import { findPolicy, listPolicies, type StoredPolicy } from '../../../projections/policies.ts';
-import { type AccessBody, mergePatch } from '../access-bodies.ts';
+import { type AccessBody, readAccessPatch } from '../access-bodies.ts';
 import { askerOf } from '../access-commands.ts';
-import { readJsonObject } from '../bodies.ts';
+import { readObject, structuredTypes } from '../bodies.ts';
 import {
   booleanParameter,
   type Call,
@@ -22,6 +22,7 @@ import { loadPolicy } from '../load.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
 import { askedMoment, documentsFor } from '../past-reads.ts';
+import { patchTypes } from '../patch-body.ts';
 import { createPolicy, deletePolicy, updatePolicy } from '../policy-commands.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
@@ -74,7 +75,7 @@ async function read(call: Call, services: Services): Promise<Reply> {
 const gone = { state: { exists: false }, head: undefined, position: undefined } as const;
 
 const create = (call: Call, services: Services): Promise<Reply> => {
-  const { id, ...wanted } = services.accessBodies.policy(readJsonObject(call.body), call.caller.orgId);
+  const { id, ...wanted } = services.accessBodies.policy(readObject(call), call.caller.orgId);
   const policyId = toPolicyId(id ?? randomBytes(12).toString('hex'));
   return services.commands.run(commandContext(call), createPolicy(services, askerOf(call), policyId, wanted));
 };
@@ -87,22 +88,22 @@ function documentOf(call: Call, { accessBodies }: Services, body: JsonObject): A
 }
 
 const replace = (call: Call, services: Services): Promise<Reply> => {
-  const wanted = documentOf(call, services, readJsonObject(call.body));
+  const wanted = documentOf(call, services, readObject(call));
   const command = updatePolicy(services, askerOf(call), idOf(call), () => wanted);
   return services.commands.run(commandContext(call), command);
 };
 
-const patch = (call: Call, services: Services): Promise<Reply> => {
-  const change = readJsonObject(call.body);
+async function patch(call: Call, services: Services): Promise<Reply> {
+  const change = await readAccessPatch(call);
   const command = updatePolicy(services, askerOf(call), idOf(call), (before) => {
+    const after = change(before);
+    const isOtherForm = 'active' in after || 'is_inactive' in after;
+    const { state, ...rest } = after;
     // What the patch says in the other form counts, not the state that stands.
-    const isOtherForm = 'active' in change || 'is_inactive' in change;
-    const { state, ...rest } = before;
-    const base = isOtherForm || state === undefined ? rest : before;
-    return documentOf(call, services, mergePatch(base, change) as JsonObject);
+    return documentOf(call, services, isOtherForm && state === before['state'] ? rest : after);
   });
   return services.commands.run(commandContext(call), command);
-};
+}
 
 const remove = (call: Call, services: Services): Promise<Reply> => {
   const isForced = booleanParameter(call, 'force');
@@ -117,7 +118,7 @@ const answered = (Message: string) => ({
   example: { ID: 'gold', Message, Meta: 'gold', Status: 'OK' },
 });
 
-const json = { types: ['application/json'], maxBytes: 1024 * 1024 };
+const json = { types: [...structuredTypes], maxBytes: 1024 * 1024 };
 const reading = { tag: 'policies', form: 'documented', scope: 'policies:read' } as const;
 const writing = { tag: 'policies', form: 'documented', scope: 'policies:write' } as const;
 const refused: readonly ErrorCode[] = [
@@ -186,16 +187,16 @@ export const policyRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/policies/{policyId}',
     operationId: 'patchPolicy',
-    summary: 'Changes members of a policy (merge patch, RFC 7386); null takes one away',
+    summary: 'Changes members of a policy: merge patch (RFC 7396) or JSON patch (RFC 6902)',
     parameters: [...parameter.writeParameters, parameter.ifMatch],
     body: {
-      types: ['application/merge-patch+json', 'application/json'],
+      types: [...patchTypes, 'application/json'],
       maxBytes: json.maxBytes,
       description: 'What is to be different',
       example: { rate: 200 },
     },
     answer: answered('Data updated'),
-    errors: [...refused, 'policy_unknown', 'precondition_failed'],
+    errors: [...refused, 'patch_test_failed', 'policy_unknown', 'precondition_failed'],
     handle: patch,
   },
   {

@@ -5,9 +5,9 @@ import { webhookInvalid, webhookUnknown } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { shortPosition } from '../../../domain/event-store.ts';
 import { toWebhookId, type WebhookId, webhookStream } from '../../../domain/ids.ts';
+import { mergePatch } from '../../../domain/merge-patch.ts';
 import { sampleFacts, webhookBody } from '../../../domain/webhook-body.ts';
 import { findWebhook, listWebhooks } from '../../../projections/webhooks.ts';
-import { mergePatch } from '../access-bodies.ts';
 import { readJsonObject } from '../bodies.ts';
 import {
   booleanParameter,
