@@ -64,8 +64,8 @@ async function status(terminal: Terminal, flags: Flags): Promise<void> {
     }
   }
   if (missing.length === 0) return;
-  const named = missing.map(({ kid, certId }) => `\n  ${kid} of cert-${certId}`).join('');
-  throw new Error(`keys that certificates need do not open: restore the ring from a backup, or shred them.${named}`);
+  const named = missing.map(({ kid, stream }) => `\n  ${kid} of ${stream}`).join('');
+  throw new Error(`keys that are needed do not open: restore the ring from a backup, or shred them.${named}`);
 }
 
 async function rotate(terminal: Terminal, flags: Flags & { readonly prepare?: boolean }): Promise<void> {

@@ -1,8 +1,10 @@
 /** What an operator does with the key ring, beside a server or without one: look, rotate, shred. */
 import { v7 } from 'uuid';
+import { categoryOf } from '../../domain/event-store.ts';
 import type { Settings } from '../config/settings.ts';
 import { shredCertificateKey } from '../management/certificate-commands.ts';
-import { type KeyReferences, readKeyReferences } from '../management/key-references.ts';
+import { shredDocumentSecret } from '../management/definition-secrets.ts';
+import { type DocumentOwner, type KeyReferences, neededKeys, readKeyReferences } from '../management/key-references.ts';
 import { personalMonth } from '../management/personal-data.ts';
 import { openLog } from '../stores/open.ts';
 import type { OpenedLog } from '../stores/opened-log.ts';
@@ -13,21 +15,32 @@ import { hasRing, isRingShared, masterKeysOf, openRingOf } from './key-ring.ts';
 import { keyCommands } from './key-upkeep.ts';
 
 /** What a data key seals. */
-type KeyUse = 'certificate' | 'deleted certificate' | 'personal data' | 'signing key' | 'nothing';
+type KeyUse =
+  | 'certificate'
+  | 'deleted certificate'
+  | 'API'
+  | 'webhook'
+  | 'earlier revision'
+  | 'personal data'
+  | 'signing key'
+  | 'nothing';
 
 export type KeyReport = {
   readonly kid: string;
   readonly masterKey: string;
   readonly createdAt: string;
   readonly use: KeyUse;
-  /** Id of the certificate, or the month. */
+  /** Id of the certificate, API or webhook, or the month. */
   readonly of?: string;
 };
 
+/** `certId` where it is a certificate. */
+type MissingKey = { readonly kid: string; readonly stream: string; readonly certId?: string };
+
 export type RingReport = Pick<RingStatus, 'current' | 'masters'> & {
   readonly keys: readonly KeyReport[];
-  /** Keys that certificates need and that do not open. */
-  readonly missing: readonly { readonly kid: string; readonly certId: string }[];
+  /** Keys that are needed and do not open, each with the stream that needs it. */
+  readonly missing: readonly MissingKey[];
 };
 
 export type ShredReport = { readonly kid: string; readonly use: KeyUse; readonly of?: string };
@@ -47,8 +60,12 @@ export const reportRing = (settings: Settings, warn: Warn): Promise<RingReport> 
           ...useOf(kid),
         }),
       );
-      const missing: { kid: string; certId: string }[] = [];
-      for (const [kid, { certId }] of references.live) if (!(await opens(ring, kid))) missing.push({ kid, certId });
+      const missing: MissingKey[] = [];
+      for (const [kid, stream] of neededKeys(references)) {
+        const owner = references.live.get(kid);
+        const certificate = owner ? { certId: owner.certId } : {};
+        if (!(await opens(ring, kid))) missing.push({ kid, stream, ...certificate });
+      }
       return { current, masters, keys, missing };
     }),
   );
@@ -84,11 +101,17 @@ export const shredKey = (settings: Settings, kid: string, warn: Warn): Promise<S
       }
       const wasThere = await ring.shred(kid);
       const owner = references.live.get(kid) ?? references.doomed.get(kid);
-      if (!wasThere && !owner) throw new Error(`the key ring has no key ${kid}`);
+      if (!wasThere && !owner && !references.documents.has(kid)) throw new Error(`the key ring has no key ${kid}`);
       if (owner) {
         const reason = references.live.has(kid) ? 'asked' : 'deleted';
         const context = { ...operator, orgId: owner.orgId, requestId: v7() };
         const command = shredCertificateKey(log.store, { ...owner, kid, reason });
+        await keyCommands(log.store, ring, () => new Date()).run(context, command);
+      }
+      const document = references.documents.get(kid);
+      if (document) {
+        const context = { ...operator, orgId: document.orgId, requestId: v7() };
+        const command = shredDocumentSecret(log.store, { orgId: document.orgId, stream: document.stream, kid });
         await keyCommands(log.store, ring, () => new Date()).run(context, command);
       }
       return { kid, use, ...of };
@@ -107,11 +130,19 @@ async function usesIn(log: OpenedLog): Promise<{ references: KeyReferences; useO
     if (live) return { use: 'certificate', of: live.certId };
     const doomed = references.doomed.get(kid);
     if (doomed) return { use: 'deleted certificate', of: doomed.certId };
+    const document = references.documents.get(kid);
+    if (document) return useIn(document);
     const month = personalMonth(kid);
     if (month !== undefined) return { use: 'personal data', of: month };
     return { use: kid === signing ? 'signing key' : 'nothing' };
   };
   return { references, useOf };
+}
+
+function useIn({ stream, isLive }: DocumentOwner): Use {
+  const kind = categoryOf(stream);
+  const of = stream.slice(kind.length + 1);
+  return { use: isLive ? (kind === 'api' ? 'API' : 'webhook') : 'earlier revision', of };
 }
 
 async function opens(ring: KeyRing, kid: string): Promise<boolean> {

@@ -12,8 +12,12 @@ import {
   withoutSecrets,
 } from '../../domain/document-secrets.ts';
 import type { JsonObject } from '../../domain/event.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import { type OrgId, orgStream } from '../../domain/ids.ts';
+import { organisation } from '../../domain/organisation.ts';
 import { findWebhookSecrets } from '../../domain/webhook.ts';
 import type { OpenSecrets } from '../../gateway/feed/vault.ts';
+import type { Command } from './handle-command.ts';
 import { type HeldSecrets, isSealed } from './held-secrets.ts';
 
 /** A stored document with what it takes to open its secrets. */
@@ -79,6 +83,24 @@ export async function reopened<State extends StoredDocument>(
 /** Pointers of secrets whose key is gone. */
 export const goneSecrets = ({ secrets }: OpenedDocument): readonly HeldSecret[] =>
   secrets.filter(({ clear }) => clear === undefined);
+
+/** Says in the log that a secret of one of its streams is gone; the stream itself stays as it is. */
+export const shredDocumentSecret = (
+  store: EventStore,
+  secret: { readonly orgId: OrgId; readonly stream: string; readonly kid: string },
+): Command => ({
+  type: 'ShredSecret',
+  aggregate: `secrets of ${secret.orgId}`,
+  plan: async () => {
+    const stream = orgStream(secret.orgId);
+    const [last] = await store.readStream(stream, { back: true, limit: 1 });
+    const events = organisation.decide({ type: 'ShredSecret', ...secret }, organisation.initial);
+    return {
+      writes: [{ stream, expected: last?.revision ?? 'noStream', events }],
+      reply: { status: 200, body: { Message: 'Secret shredded.', Meta: null, Status: 'OK' } },
+    };
+  },
+});
 
 /** For a gateway. One that is damaged costs the API that needs it, no other. */
 export const secretsFrom =

@@ -138,6 +138,17 @@ describe('what must not be seen', () => {
       svc = await startSvc({ data });
       await eventually(async () => expect(await seen(svc, 'told')).to.deep.equal(served));
       await svc.stop();
+      const secrets = (...args: readonly string[]) => commandLine(['store', 'secrets', ...args, '--data', data]);
+      const status = await secrets('status', '--json');
+      const { keys } = JSON.parse(status.out) as { keys: { kid: string; use: string; of?: string }[] };
+      const own = keys.filter(({ use, of }) => use === 'API' && of === 'told');
+      expect(own).to.have.length(2);
+      for (const { kid } of own) expect((await secrets('shred', kid, '--yes')).code).to.equal(0);
+      svc = await startSvc({ data });
+      await eventually(async () => expect((await fetch(`${svc.gateway}/told/`)).status).to.equal(503));
+      const audit = await (await svc.call('/api/audit?type=SecretShredded')).text();
+      expect(audit).to.contain('a secret of api-told shredded');
+      await svc.stop();
       const stored = [data, apart].flatMap(filesBelow).map((path) => [path, readFileSync(path)] as const);
       const texts = [...answers, ...printed, ...svc.stdout, ...svc.stderr].join('\n');
       for (const secret of [credentials, 'UpstreamPass-91', served.authorization, header, 'HookHeader-92']) {
@@ -147,7 +158,7 @@ describe('what must not be seen', () => {
       await svc.kill();
       for (const folder of [data, apart]) rmSync(folder, { recursive: true, force: true });
     }
-  });
+  }).timeout(60_000);
 
   it('is opened under another master key while the server runs, and shredded with its certificate', async () => {
     const data = mkdtempSync(join(tmpdir(), 'svc-secrets-'));

@@ -106,7 +106,8 @@ describe('svc store secrets', () => {
       const { code, err } = await secrets('status');
       expect(code).to.equal(1);
       expect(err).to.contain(`${live} of cert-${certIdOf('a')}`);
-      expect((await report())['missing']).to.deep.equal([{ kid: live, certId: certIdOf('a') }]);
+      const stream = `cert-${certIdOf('a')}`;
+      expect((await report())['missing']).to.deep.equal([{ kid: live, stream, certId: certIdOf('a') }]);
     });
   });
 

@@ -5,7 +5,7 @@ import type { Log } from '../../../gateway/ports.ts';
 import { shredCertificateKey } from '../certificate-commands.ts';
 import type { Commands } from '../handle-command.ts';
 import type { KeptRing, KeyHealth } from '../held-secrets.ts';
-import { createKeyReferences, type KeyOwner, type KeyReferences, keyEvents } from '../key-references.ts';
+import { createKeyReferences, type KeyOwner, type KeyReferences, keyEvents, neededKeys } from '../key-references.ts';
 import { systemContext } from '../system-context.ts';
 
 export type KeyKeeperOptions = {
@@ -22,13 +22,13 @@ export type KeyKeeper = {
   stop(): Promise<void>;
 };
 
-type Missing = KeyOwner & { readonly kid: string; readonly reason: string };
+type Missing = { readonly kid: string; readonly stream: string; readonly reason: string };
 
 /** So many are named in one log line or answer. */
 const maxNamed = 20;
 
 /**
- * Follows the certificates from the first one on, so that what a crash left between the end of a certificate and the
+ * Follows everything that needs keys from the first one on, so that what a crash left between the end of a certificate and the
  * shredding of its key is done at the next start. Everything it does may be done twice, and by several nodes.
  */
 export function startKeyKeeper(options: KeyKeeperOptions): KeyKeeper {
@@ -123,22 +123,23 @@ class Keeper {
     }
   }
 
-  async #look({ live }: KeyReferences): Promise<void> {
+  async #look(references: KeyReferences): Promise<void> {
     const { log } = this.#options;
     const opened = new Set<string>();
     const missing: Missing[] = [];
     let looked = 0;
-    for (const [kid, owner] of live) {
+    const needed = neededKeys(references);
+    for (const [kid, stream] of needed) {
       // Thousands of keys must not keep the process from answering.
       if (++looked % 100 === 0) await setImmediate();
       const reason = this.#opened.has(kid) ? undefined : await this.#whyClosed(kid);
       if (reason === undefined) opened.add(kid);
-      else missing.push({ kid, ...owner, reason });
+      else missing.push({ kid, stream, reason });
     }
-    const health = healthOf(live.size, missing);
+    const health = healthOf(references.live.size, needed.size - references.live.size, missing);
     if (missing.length > 0 && health.output !== this.#health.output) {
       const keys = missing.slice(0, maxNamed);
-      log.error('key ring: private keys of certificates do not open', { count: missing.length, keys });
+      log.error('key ring: keys of secrets that are needed do not open', { count: missing.length, keys });
     }
     this.#opened = opened;
     this.#health = health;
@@ -154,12 +155,13 @@ class Keeper {
   }
 }
 
-function healthOf(count: number, missing: readonly Missing[]): KeyHealth {
-  if (missing.length === 0) return { status: 'pass', output: `${count} keys of certificates, all open` };
-  const named = missing.slice(0, maxNamed).map(({ kid, certId, reason }) => `${kid} of cert-${certId} (${reason})`);
+function healthOf(certificates: number, others: number, missing: readonly Missing[]): KeyHealth {
+  const looked = `${certificates} keys of certificates${others > 0 ? ` and ${others} of definitions and webhooks` : ''}`;
+  if (missing.length === 0) return { status: 'pass', output: `${looked}, all open` };
+  const named = missing.slice(0, maxNamed).map(({ kid, stream, reason }) => `${kid} of ${stream} (${reason})`);
   const more = missing.length > maxNamed ? [`and ${missing.length - maxNamed} more`] : [];
   return {
     status: 'warn',
-    output: `${missing.length} of ${count} keys of certificates do not open: ${[...named, ...more].join(', ')}`,
+    output: `${missing.length} of ${looked} do not open: ${[...named, ...more].join(', ')}`,
   };
 }
