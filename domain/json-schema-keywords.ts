@@ -122,9 +122,9 @@ const required: Keyword = ({ argument, value, place, into }) => {
 const properties: Keyword = ({ argument, value, place, into, evaluated, run }) => {
   if (!isObject(value)) return;
   const known = asMap(argument);
-  for (const name in value) {
-    const schema = Object.hasOwn(known, name) ? known[name] : undefined;
-    if (schema === undefined) continue;
+  for (const name in known) {
+    const schema = known[name];
+    if (schema === undefined || !Object.hasOwn(value, name)) continue;
     run.judge(schema, value[name], { up: place, step: name }, into);
     evaluated?.add(name);
   }
@@ -133,7 +133,8 @@ const properties: Keyword = ({ argument, value, place, into, evaluated, run }) =
 const patternProperties: Keyword = ({ argument, value, place, into, evaluated, run }) => {
   if (!isObject(value)) return;
   const rules = Object.entries(asMap(argument)).map(([text, schema]) => [run.pattern(text), schema] as const);
-  for (const name in value) {
+  for (const name of Object.keys(value)) {
+    if (into.length >= run.maxProblems) return;
     for (const [pattern, schema] of rules) {
       if (!pattern.test(name)) continue;
       run.judge(schema, value[name], { up: place, step: name }, into);
@@ -146,7 +147,7 @@ const additionalProperties: Keyword = ({ schema, argument, value, place, into, e
   if (!isObject(value)) return;
   const known = asMap(schema['properties'] ?? {});
   const patterns = Object.keys(asMap(schema['patternProperties'] ?? {})).map(run.pattern);
-  for (const name in value) {
+  for (const name of Object.keys(value)) {
     if (Object.hasOwn(known, name) || patterns.some((pattern) => pattern.test(name))) continue;
     if (into.length >= run.maxProblems) return;
     if (argument === false) into.push(unknownKey('additionalProperties', place, name));

@@ -17,7 +17,7 @@ import {
 } from './json-schema-keywords.ts';
 
 /** `keyword` of the schema that does not hold at the place. */
-export type ShapeProblem = { readonly pointer: string; readonly keyword: string; readonly message: string };
+type ShapeProblem = { readonly pointer: string; readonly keyword: string; readonly message: string };
 
 export type ShapeCheck = (value: unknown) => readonly ShapeProblem[];
 
@@ -87,7 +87,7 @@ function remembered<Value>(known: Map<string, Value>, name: string, make: () => 
 }
 
 /** The part of a schema that a local reference names: `#/$defs/name`. */
-export function schemaAt(root: Schema, reference: string): Schema {
+function schemaAt(root: Schema, reference: string): Schema {
   let found: unknown = root;
   for (const step of reference.replace(/^#\/?/, '').split('/').filter(Boolean)) {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~');

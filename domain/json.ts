@@ -51,7 +51,8 @@ export function withoutMember(value: JsonObject, name: string): JsonObject {
 }
 
 /** RFC 6901: a member name as one step of a pointer. */
-export const pointerStep = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+export const pointerStep = (name: string): string =>
+  name.includes('~') || name.includes('/') ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
 
 /** The elements of a list of texts; anything else is left out. */
 export const texts = (value: Json | undefined): readonly string[] =>

@@ -57,11 +57,21 @@ const rules: readonly Rule[] = [
   refusesWhatIsNotOffered,
 ];
 
-/** Every problem of a document whose shape is right. */
-export const ruleProblems = (extension: JsonObject, context: RuleContext): readonly Problem[] => [
-  ...documentRuleProblems(context.document),
-  ...rules.flatMap((rule) => rule(extension, context)),
-];
+const maxProblems = 100;
+
+/** The first hundred problems of a document whose shape is right. */
+export function ruleProblems(extension: JsonObject, context: RuleContext): readonly Problem[] {
+  const problems: Problem[] = [];
+  for (const rule of [documentRule, ...rules]) {
+    for (const problem of rule(extension, context)) {
+      problems.push(problem);
+      if (problems.length === maxProblems) return problems;
+    }
+  }
+  return problems;
+}
+
+const documentRule: Rule = (_, { document }) => documentRuleProblems(document);
 
 export const ruleWarnings = (extension: JsonObject, document: ApiDocument): readonly Warning[] => [
   ...effectWarnings(extension),

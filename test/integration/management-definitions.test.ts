@@ -232,11 +232,10 @@ describe('the management API refuses definitions', () => {
 
   it('without listing more than a hundred problems, however many there are', async () => {
     const headers = { accept: 'application/problem+json' };
-    // The validator would need minutes for the list of all errors.
     const many = await management.call('PATCH', known, openApi({ servers: Array(300_000).fill(1) }), headers);
-    expect([many.status, (many.json['errors'] as readonly unknown[]).length]).to.deep.equal([400, 1]);
-    const few = await management.call('PATCH', known, openApi({ servers: Array(1_000).fill(1) }), headers);
-    expect([few.status, (few.json['errors'] as readonly unknown[]).length]).to.deep.equal([400, 100]);
+    expect(many.status).to.equal(400);
+    const places = (many.json['errors'] as readonly JsonObject[]).map(({ pointer }) => pointer);
+    expect(places).to.deep.equal(Array.from({ length: 100 }, (_, index) => `/servers/${index}`));
   });
 
   it('and keeps a hundred warnings of a document that has more', async () => {

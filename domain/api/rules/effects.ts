@@ -1,7 +1,8 @@
 /** What this version does not run: blocks that are refused when they are on, and blocks that are stored with a remark (ADR 11). */
 import type { Warning } from '../../errors.ts';
-import type { JsonObject } from '../../event.ts';
-import { found, isSet, type Path, problem, type Rule, warning } from './rule.ts';
+import type { Json, JsonObject } from '../../event.ts';
+import { isObject } from '../../json.ts';
+import { isSet, type Path, problem, type Rule, warning } from './rule.ts';
 
 export type Effect = 'not_offered' | 'no_effect';
 
@@ -94,31 +95,53 @@ const noEffect = rows(
   `,
 );
 
-/** The rows that are named one by one come first, so that they win over `*`. */
-export const effects = [...noEffect, ...notOffered];
+const effects = [...noEffect, ...notOffered];
 
-const fits = (pattern: Path, path: Path): boolean =>
-  pattern.length === path.length && pattern.every((step, index) => step === '*' || step === path[index]);
+/** The rows as a tree of steps, so that one walk over a definition finds them all. */
+type Tree = { readonly effect?: Effect; readonly next: Readonly<Record<string, Tree>> };
+
+const withRow = ({ next, ...tree }: Tree, [step, ...rest]: Path, effect: Effect): Tree =>
+  step === undefined
+    ? { ...tree, next, effect }
+    : { ...tree, next: { ...next, [step]: withRow(next[step] ?? { next: {} }, rest, effect) } };
+
+const tree = effects.reduce<Tree>((grown, { path, effect }) => withRow(grown, path, effect), { next: {} });
+
+/** What is written one by one wins over `*`. */
+const stepInto = ({ next }: Tree, step: string): Tree | undefined =>
+  Object.hasOwn(next, step) ? next[step] : next['*'];
 
 /** What becomes of a member; undefined = the gateway runs it, or it needs no running. */
-export const effectOf = (path: Path): Effect | undefined => effects.find((row) => fits(row.path, path))?.effect;
-
-const refusal = 'is not offered by this version; set enabled to false or leave it out';
-
-export const refusesWhatIsNotOffered: Rule = (extension) =>
-  notOffered.flatMap((row) =>
-    found(extension, row.path)
-      .filter(({ path, value, isOff }) => !isOff && isOnOrListed(value) && effectOf(path) === 'not_offered')
-      .map(({ path }) => problem(path, 'not_offered', refusal)),
-  );
+export const effectOf = (path: Path): Effect | undefined =>
+  path.reduce<Tree | undefined>((at, step) => at && stepInto(at, step), tree)?.effect;
 
 /** A list of blocks counts when one of them is on. */
 const isOnOrListed: typeof isSet = (value) =>
   Array.isArray(value) && value.some((element) => typeof element === 'object') ? value.some(isSet) : isSet(value);
 
+type Affected = { readonly path: Path; readonly effect: Effect };
+
+function* affected(value: Json, at: Tree, path: Path): Generator<Affected, void> {
+  if (at.effect && isOnOrListed(value)) yield { path, effect: at.effect };
+  if (typeof value !== 'object' || value === null) return;
+  // Nothing has an effect in a block that is off.
+  if (isObject(value) && value['enabled'] === false) return;
+  const names = Object.hasOwn(at.next, '*') ? Object.keys(value) : Object.keys(at.next);
+  for (const name of names) {
+    const next = stepInto(at, name);
+    const member = Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined;
+    if (next && member !== undefined) yield* affected(member, next, [...path, name]);
+  }
+}
+
+const refusal = 'is not offered by this version; set enabled to false or leave it out';
+
+export const refusesWhatIsNotOffered: Rule = (extension) =>
+  affected(extension, tree, [])
+    .filter(({ effect }) => effect === 'not_offered')
+    .map(({ path }) => problem(path, 'not_offered', refusal));
+
 export const effectWarnings = (extension: JsonObject): readonly Warning[] =>
-  noEffect.flatMap((row) =>
-    found(extension, row.path)
-      .filter(({ value, isOff }) => !isOff && isSet(value))
-      .map(({ path }) => warning(path, 'no_effect', 'is stored and has no effect in this version')),
+  [...affected(extension, tree, []).filter(({ effect }) => effect === 'no_effect')].map(({ path }) =>
+    warning(path, 'no_effect', 'is stored and has no effect in this version'),
   );

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../event.ts';
 import { at, isObject, isOn, textAt } from '../../json.ts';
 import { type Path, problem, type Rule, warning } from './rule.ts';
 
-export const triggers = [
+const triggers = [
   ...['QuotaExceeded', 'RatelimitExceeded', 'AuthFailure', 'KeyExpired', 'VersionFailure', 'OrgQuotaExceeded'],
   ...['OrgRateLimitExceeded', 'TriggerExceeded', 'BreakerTripped', 'BreakerReset', 'BreakerTriggered', 'HostDown'],
   ...['HostUp', 'UpstreamOAuthError', 'TokenCreated', 'TokenUpdated', 'TokenDeleted', 'CertificateExpiringSoon'],

@@ -34,7 +34,9 @@ const lists: readonly Path[] = [
 ];
 
 export const checksHeaders: Rule = (extension) =>
-  lists.flatMap((list) => found(extension, [...list, '*']).flatMap(({ path, value }) => pairProblems(path, value)));
+  lists
+    .values()
+    .flatMap((list) => found(extension, [...list, '*']).flatMap(({ path, value }) => pairProblems(path, value)));
 
 function pairProblems(path: Path, pair: Json) {
   const name = textAt(pair, 'name') ?? '';

@@ -1,6 +1,6 @@
 /** Rules and remarks on the blocks of operations (api-definition design 5.2, 5.4, 7). */
 import type { Problem, Warning } from '../../errors.ts';
-import type { JsonObject } from '../../event.ts';
+import type { Json, JsonObject } from '../../event.ts';
 import { at, isOn, objectAt, textAt } from '../../json.ts';
 import { type ApiDocument, gatewayExtension } from '../definition.ts';
 import { durationMs } from '../duration.ts';
@@ -9,43 +9,50 @@ import { found, type Path, problem, type Rule, warning } from './rule.ts';
 
 const base: Path = ['middleware', 'operations', '*'];
 
-const blockOf = (extension: JsonObject, name: string) =>
-  found(extension, [...base, name]).filter(({ value }) => isOn(value));
-
-export const checksOperations: Rule = (extension) => [
-  ...blockOf(extension, 'urlRewrite').flatMap(({ path, value }): readonly Problem[] =>
-    textAt(value, 'pattern') || found(extension, [...path, 'triggers', '*']).length > 0
-      ? []
-      : [problem([...path, 'pattern'], 'rewrite_incomplete', 'a rewrite needs a pattern or a trigger')],
-  ),
-  ...['transformRequestBody', 'transformResponseBody'].flatMap((name) =>
-    blockOf(extension, name).flatMap(({ path, value }) =>
-      textAt(value, 'body') || textAt(value, 'path')
-        ? []
-        : [problem([...path, 'body'], 'transform_incomplete', 'a transform needs a body or a path')],
-    ),
-  ),
-  ...blockOf(extension, 'enforceTimeout').flatMap(({ path, value }) =>
-    durationMs(textAt(value, 'duration') ?? '') === undefined && at(value, 'value') === undefined
-      ? [problem([...path, 'duration'], 'duration_invalid', 'a timeout needs a duration, or a value in seconds')]
-      : [],
-  ),
+/** What a block that is on must say at least: the block, what is missing, and the problem then. */
+const needs: readonly {
+  readonly block: string;
+  readonly isMissing: (block: Json) => boolean;
+  readonly problem: readonly [member: string, code: string, message: string];
+}[] = [
+  {
+    block: 'urlRewrite',
+    isMissing: (block) => {
+      const triggers = at(block, 'triggers');
+      return !textAt(block, 'pattern') && !(Array.isArray(triggers) && triggers.length > 0);
+    },
+    problem: ['pattern', 'rewrite_incomplete', 'a rewrite needs a pattern or a trigger'],
+  },
+  ...['transformRequestBody', 'transformResponseBody'].map((block) => ({
+    block,
+    isMissing: (value: Json) => !textAt(value, 'body') && !textAt(value, 'path'),
+    problem: ['body', 'transform_incomplete', 'a transform needs a body or a path'] as const,
+  })),
+  {
+    block: 'enforceTimeout',
+    isMissing: (block) => durationMs(textAt(block, 'duration') ?? '') === undefined && at(block, 'value') === undefined,
+    problem: ['duration', 'duration_invalid', 'a timeout needs a duration, or a value in seconds'],
+  },
 ];
+
+export const checksOperations: Rule = (extension) =>
+  needs.values().flatMap(({ block, isMissing, problem: [member, code, message] }) =>
+    found(extension, [...base, block])
+      .filter(({ value }) => isOn(value) && isMissing(value))
+      .map(({ path }): Problem => problem([...path, member], code, message)),
+  );
 
 /** Notes for people whose habits differ: templates are literal, a block covers its template alone. */
 export function operationWarnings(document: ApiDocument): readonly Warning[] {
-  const blocks = objectAt(document, gatewayExtension, 'middleware', 'operations') ?? {};
-  return operationsOf(document).flatMap(({ id, path }) => [
-    ...(blocks[id] !== undefined && /^\/?\^|\$$/.test(path)
-      ? [warning(['middleware', 'operations', id], 'literal_path', `"${path}" is literal text, no regular expression`)]
-      : []),
-    ...(isOn(at(blocks, id, 'block'))
-      ? [
-          warning(
-            ...([['middleware', 'operations', id, 'block'], 'block_is_exact'] as const),
-            `blocks exactly "${path}", not what lies below it`,
-          ),
-        ]
-      : []),
-  ]);
+  const blocks: JsonObject = objectAt(document, gatewayExtension, 'middleware', 'operations') ?? {};
+  if (Object.keys(blocks).length === 0) return [];
+  return operationsOf(document).flatMap(({ id, path }) => {
+    const place: Path = ['middleware', 'operations', id];
+    const literal = warning(place, 'literal_path', `"${path}" is literal text, no regular expression`);
+    const exact = warning([...place, 'block'], 'block_is_exact', `blocks exactly "${path}", not what lies below it`);
+    return [
+      ...(blocks[id] !== undefined && /^\/?\^|\$$/.test(path) ? [literal] : []),
+      ...(isOn(at(blocks, id, 'block')) ? [exact] : []),
+    ];
+  });
 }

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../event.ts';
 import { at, isObject, isOn, sameJson, textAt } from '../../json.ts';
 import { type Path, pointerTo, problem, type Rule, warning } from './rule.ts';
 
-export const drivers = ['goplugin', 'otto', 'grpc', 'python', 'lua'] as const;
+const drivers = ['goplugin', 'otto', 'grpc', 'python', 'lua'] as const;
 
 const globals: Path = ['middleware', 'global'];
 const driverPath: Path = [...globals, 'pluginConfig', 'driver'];

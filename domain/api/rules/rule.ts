@@ -12,7 +12,8 @@ export type RuleContext = {
   readonly expressionFault: (text: string) => string | undefined;
 };
 
-export type Rule = (extension: JsonObject, context: RuleContext) => readonly Problem[];
+/** Problems are looked for as they are asked for: of a document full of them only the first are made. */
+export type Rule = (extension: JsonObject, context: RuleContext) => Iterable<Problem>;
 
 export type Path = readonly string[];
 
@@ -33,20 +34,24 @@ export const warning = (path: Path, code: string, text: string): Warning => ({
 export type Found = { readonly path: Path; readonly value: Json; readonly isOff: boolean };
 
 /** Every value at a path in which `*` stands for each member or element; `isOff` says that a block around it is off. */
-export function found(extension: JsonObject, pattern: Path): readonly Found[] {
-  let open: readonly Found[] = [{ path: [], value: extension, isOff: false }];
-  for (const step of pattern) open = open.flatMap((place) => stepsOf(place, step));
-  return open;
+export function* found(extension: JsonObject, pattern: Path): Generator<Found, void> {
+  yield* below(extension, pattern, [], false);
 }
 
-function stepsOf({ path, value, isOff }: Found, step: string): readonly Found[] {
-  if (typeof value !== 'object' || value === null) return [];
-  const isOffBelow = isOff || (isObject(value) && value['enabled'] === false);
-  const names = step === '*' ? Object.keys(value) : Object.hasOwn(value, step) ? [step] : [];
-  return names.flatMap((name) => {
-    const member = (value as { readonly [name: string]: Json | undefined })[name];
-    return member === undefined ? [] : [{ path: [...path, name], value: member, isOff: isOffBelow }];
-  });
+function* below(value: Json, pattern: Path, path: readonly string[], isOff: boolean): Generator<Found, void> {
+  const step = pattern[path.length];
+  if (step === undefined) {
+    yield { path, value, isOff };
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  const holder = value as { readonly [name: string]: Json | undefined };
+  const isOffBelow = isOff || (!Array.isArray(value) && holder['enabled'] === false);
+  const names = step === '*' ? Object.keys(value) : [step];
+  for (const name of names) {
+    const member = Object.hasOwn(value, name) ? holder[name] : undefined;
+    if (member !== undefined) yield* below(member, pattern, [...path, name], isOffBelow);
+  }
 }
 
 /** Whether a member says anything: a block that is on, a flag, a text, a list with elements. */

@@ -35,11 +35,13 @@ export const checksDomain: Rule = (extension) => {
 
 /** Lists of addresses are checked also while they are off, so that switching them on cannot fail. */
 export const checksIpLists: Rule = (extension) =>
-  ['allow', 'block'].flatMap((name) =>
-    found(extension, ['server', 'ipAccessControl', name, '*']).flatMap(({ path, value }) =>
-      ipRange(String(value)) ? [] : [problem(path, 'ip_range_invalid', 'must be an address or a CIDR range')],
-    ),
-  );
+  ['allow', 'block']
+    .values()
+    .flatMap((name) =>
+      found(extension, ['server', 'ipAccessControl', name, '*']).flatMap(({ path, value }) =>
+        ipRange(String(value)) ? [] : [problem(path, 'ip_range_invalid', 'must be an address or a CIDR range')],
+      ),
+    );
 
 export const checksCertificateLists: Rule = (extension) =>
   found(extension, ['server', 'clientCertificates', 'allowlist', '*']).flatMap(({ path, value }) =>

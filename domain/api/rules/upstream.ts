@@ -3,6 +3,7 @@ import { nearestName, type Problem } from '../../errors.ts';
 import type { JsonObject } from '../../event.ts';
 import { at, isOn, objectAt, textAt } from '../../json.ts';
 import { streamingExtension } from '../definition.ts';
+import { secretSource } from '../secret-reference.ts';
 import { found, type Path, problem, type Rule } from './rule.ts';
 import { tlsCiphers } from './tls-ciphers.ts';
 
@@ -19,6 +20,8 @@ export const checksUpstream: Rule = (extension, { kind, document }) => {
       ? [problem(path, 'upstream_url_missing', 'is required')]
       : [];
   }
+  // Not judged before it is resolved; a rule on texts speaks of it.
+  if (secretSource(url) !== undefined) return [];
   const parsed = URL.parse(url);
   if (!parsed) return [problem(path, 'upstream_url_invalid', 'must be an absolute URL')];
   if (!schemes.includes(parsed.protocol)) {
@@ -52,9 +55,9 @@ const addresses: readonly (readonly [Path, readonly string[]])[] = [
 ];
 
 export const checksAddresses: Rule = (extension) =>
-  addresses.flatMap(([pattern, wanted]) =>
+  addresses.values().flatMap(([pattern, wanted]) =>
     found(extension, pattern).flatMap(({ path, value, isOff }) => {
-      if (typeof value !== 'string' || (value === '' && isOff)) return [];
+      if (typeof value !== 'string' || (value === '' && isOff) || secretSource(value) !== undefined) return [];
       const parsed = URL.parse(value);
       return parsed && wanted.includes(parsed.protocol) && parsed.hostname !== ''
         ? []
@@ -113,19 +116,21 @@ const domains = [
 ];
 
 export const checksDomainPatterns: Rule = (extension) =>
-  domains.flatMap((pattern) =>
-    found(extension, pattern).flatMap(({ path, value }) =>
-      isDomainPattern(String(value))
-        ? []
-        : [
-            problem(
-              path,
-              'domain_pattern_invalid',
-              'must be labels of letters, digits, "-" and "*", with a port at most',
-            ),
-          ],
-    ),
-  );
+  domains
+    .values()
+    .flatMap((pattern) =>
+      found(extension, pattern).flatMap(({ path, value }) =>
+        isDomainPattern(String(value))
+          ? []
+          : [
+              problem(
+                path,
+                'domain_pattern_invalid',
+                'must be labels of letters, digits, "-" and "*", with a port at most',
+              ),
+            ],
+      ),
+    );
 
 const isPin = (text: string): boolean =>
   /^[0-9a-f]{64}$/i.test(text) ||

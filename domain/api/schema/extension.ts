@@ -1,7 +1,6 @@
 /** Schemas of the two extensions as a whole, and the walk that finds keys which the schema does not know. */
 import { nearestName, type Warning } from '../../errors.ts';
 import { isObject, pointerStep } from '../../json.ts';
-import { schemaAt } from '../../json-schema.ts';
 import type { Schema } from '../../json-schema-keywords.ts';
 import { source, sources } from './authentication.ts';
 import { infoSchema } from './info.ts';
@@ -57,7 +56,7 @@ export function unknownKeys(value: unknown, schema: Schema, pointer: string): re
       if (Object.hasOwn(properties, name)) continue;
       // The search for the nearest name is dear, and nobody reads the thousandth.
       const known = warnings.length < maxHints ? Object.keys(properties) : [];
-      warnings.push(unknownKey(place.pointer, name, known));
+      warnings.push(unknownKey(pointerOfPlace(place), name, known));
     }
   });
   return warnings;
@@ -67,28 +66,33 @@ export function unknownKeys(value: unknown, schema: Schema, pointer: string): re
 export type Place = {
   readonly value: unknown;
   readonly schema: Schema;
-  readonly pointer: string;
+  readonly up?: Place | undefined;
+  readonly step: string | number;
   readonly isOff: boolean;
 };
 
-/** Visits every value that the schema speaks of, from the outside inwards. */
+/** Made for the few places that are told of, not for each that is visited. */
+export const pointerOfPlace = ({ up, step }: Place): string =>
+  up === undefined ? String(step) : `${pointerOfPlace(up)}/${pointerStep(String(step))}`;
+
+/** Visits every value that the schema speaks of, from the outside inwards; `start` is the pointer of the whole. */
 export function walkShape(value: unknown, root: Schema, start: string, visit: (place: Place) => void): void {
-  step({ value, schema: root, pointer: start, isOff: false });
-  function step(place: Place): void {
-    const { value: whole, pointer } = place;
-    const schema = resolved(place.schema, root);
-    visit({ ...place, schema });
-    const items = schema['items'] as Schema | undefined;
+  visitBelow({ value, schema: root, step: start, isOff: false });
+  function visitBelow(place: Place): void {
+    const { value: whole, schema } = place;
+    visit(place);
     if (Array.isArray(whole)) {
+      const items = schema['items'] as Schema | undefined;
       if (!items) return;
-      for (const [index, element] of whole.entries()) {
-        step({ value: element, schema: items, pointer: `${pointer}/${index}`, isOff: place.isOff });
+      const schemaOfItems = resolved(items);
+      for (let step = 0; step < whole.length; step++) {
+        visitBelow({ value: whole[step], schema: schemaOfItems, up: place, step, isOff: place.isOff });
       }
     } else if (isObject(whole)) {
       const isOff = place.isOff || whole['enabled'] === false;
-      for (const [name, member] of Object.entries(whole)) {
-        const known = memberSchema(schema, name);
-        if (known) step({ value: member, schema: known, pointer: `${pointer}/${pointerStep(name)}`, isOff });
+      for (const step of Object.keys(whole)) {
+        const known = memberSchema(schema, step);
+        if (known) visitBelow({ value: whole[step], schema: resolved(known), up: place, step, isOff });
       }
     }
   }
@@ -108,6 +112,9 @@ function unknownKey(holder: string, name: string, known: readonly string[]): War
   return { pointer, code: 'unknown_key', text: `unknown key "${name}"${hint}` };
 }
 
-/** The schema itself, or the one that it refers to. */
-export const resolved = (schema: Schema, root: Schema): Schema =>
-  typeof schema['$ref'] === 'string' ? schemaAt(root, schema['$ref']) : schema;
+const shared: ReadonlyMap<unknown, Schema> = new Map(
+  Object.entries(definitions).map(([name, schema]) => [`#/$defs/${name}`, schema]),
+);
+
+/** The schema itself, or the one below `$defs` that it refers to. */
+export const resolved = (schema: Schema): Schema => shared.get(schema['$ref']) ?? schema;

@@ -1,0 +1,72 @@
+/** Every field of the product document, one by one: the right type is taken, a wrong one and an unknown neighbour are told with their place. */
+import { expect } from 'chai';
+import type { Json, JsonObject } from '../../../domain/event.ts';
+import { toApiId, toOrgId } from '../../../domain/ids.ts';
+import { createCheckApi } from '../../../gateway/check-api.ts';
+import { type FieldType, productFields } from '../../support/definition-fields.ts';
+import { openApi } from '../../support/documents.ts';
+import { fullExtension, withPlace } from '../../support/full-definition.ts';
+
+const checkApi = createCheckApi();
+const check = (extension: Json) =>
+  checkApi({
+    ...{ apiId: toApiId('full'), orgId: toOrgId('org'), kind: 'oas' },
+    document: openApi({ 'x-svc-api-gateway': extension }),
+  });
+
+/** The second element of every list on the way. */
+const stepsOf = (path: string): readonly string[] => path.replaceAll('[]', '.1').split('.');
+
+const valueAt = (path: readonly string[]): Json | undefined => {
+  let value: Json | undefined = fullExtension;
+  for (const step of path) value = (value as JsonObject | undefined)?.[step];
+  return value;
+};
+
+const wrong: Readonly<Record<FieldType, Json>> = { string: 7, boolean: 'true', integer: '7', object: [], array: {} };
+const right: Readonly<Record<FieldType, (value: unknown) => boolean>> = {
+  string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
+  integer: Number.isInteger,
+  object: (value) => typeof value === 'object' && !Array.isArray(value),
+  array: Array.isArray,
+};
+
+describe('every field of the product document', () => {
+  it('is in a definition that is accepted, without an unknown key', () => {
+    const { problems, warnings } = check(fullExtension);
+    // Members that have no switch and that no gateway runs; everything else is off.
+    expect(problems.map(({ pointer, code }) => `${code} ${pointer.replace('/x-svc-api-gateway/', '')}`)).to.deep.equal([
+      'not_offered server/port',
+      'not_offered upstream/tlsTransport/ciphers',
+      'not_offered upstream/tlsTransport/maxVersion',
+      'not_offered upstream/tlsTransport/minVersion',
+    ]);
+    expect(warnings.filter(({ code }) => code === 'unknown_key')).to.deep.equal([]);
+  });
+
+  for (const [path, type] of productFields) {
+    const steps = stepsOf(path);
+    const pointer = `/x-svc-api-gateway/${steps.join('/')}`;
+    it(`${path}: ${type}, also in a second element; nothing else`, () => {
+      expect(right[type](valueAt(steps)), 'the accepted definition has the field').to.equal(true);
+      const { problems } = check(withPlace(fullExtension, steps, wrong[type]));
+      expect(problems.map((problem) => [problem.pointer, problem.keyword, problem.code])).to.deep.include([
+        pointer,
+        'type',
+        'type',
+      ]);
+    });
+    // An element of a list of texts has no neighbours.
+    const name = steps.at(-1) ?? '';
+    if (name === '1') continue;
+    it(`${path}: a name beside it that is almost the same is a warning that names it`, () => {
+      const { warnings } = check(withPlace(fullExtension, [...steps.slice(0, -1), `${name}Q`], 1));
+      expect(warnings).to.deep.include({
+        pointer: `${pointer}Q`,
+        code: 'unknown_key',
+        text: `unknown key "${name}Q", did you mean "${name}"?`,
+      });
+    });
+  }
+});

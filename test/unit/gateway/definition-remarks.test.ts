@@ -1,0 +1,156 @@
+/** What the rules let through, what they only remark upon, and documents of a million values. */
+import { expect } from 'chai';
+import type { Json, JsonObject } from '../../../domain/event.ts';
+import {
+  auth,
+  check,
+  global,
+  handler,
+  key,
+  on,
+  operation,
+  plugins,
+  type Row,
+  server,
+  upstream,
+} from '../../support/definition-rows.ts';
+import { apiDocument } from '../../support/documents.ts';
+
+const taken: readonly (readonly [string, JsonObject])[] = [
+  [
+    'durations of both forms, and an empty one',
+    operation({
+      enforceTimeout: { enabled: false, duration: '' },
+      rateLimit: { enabled: false, rate: 1, per: '1h2m3.5s' },
+    }),
+  ],
+  ['references in a block that is off', upstream({ proxy: { enabled: false, url: 'env://PROXY' } })],
+  ['an expression with a name in it', operation({ cache: { enabled: true, cacheByRegex: '(?P<id>[a-z]+)' } })],
+  [
+    'addresses and ranges of both families',
+    server({ ipAccessControl: { enabled: false, allow: ['10.0.0.0/8', '::1', '2001:db8::/32', '::ffff:10.0.0.1'] } }),
+  ],
+  [
+    'a scheme in both forms that say the same',
+    auth(
+      {
+        securitySchemes: {
+          a: {
+            enabled: true,
+            header: { enabled: true, name: 'x' },
+            AuthSources: { header: { enabled: true, name: 'x' } },
+          },
+        },
+      },
+      { a: key },
+    ),
+  ],
+  [
+    'list and wrapper that say the same',
+    plugins('otto', {
+      prePlugins: [{ ...on('f'), enabled: false }],
+      prePlugin: { plugins: [{ ...on('f'), enabled: false }] },
+    }),
+  ],
+  ['empty words where a word may be', upstream({ tlsTransport: { minVersion: '', maxVersion: '' } })],
+  ['an old place of context variables', server({ contextVariables: { enabled: true } })],
+  [
+    'a text that only looks like an address of a secret',
+    global({ transformRequestHeaders: { enabled: true, add: [{ name: 'x', value: 'my-env://x' }] } }),
+  ],
+];
+
+describe('a definition is accepted with', () => {
+  for (const [what, document] of taken) it(what, () => expect(check(document).problems).to.deep.equal([]));
+});
+
+const remarked: readonly Row[] = [
+  [
+    'a block without effect in an operation',
+    operation({ trackEndpoint: { enabled: true } }),
+    'middleware/operations/getA/trackEndpoint',
+    'no_effect',
+  ],
+  ['a retry', upstream({ retry: { enabled: true } }), 'upstream/retry', 'no_effect'],
+  [
+    'overrides of errors',
+    {
+      ...apiDocument(),
+      'x-svc-api-gateway': {
+        ...(apiDocument()['x-svc-api-gateway'] as JsonObject),
+        errorOverrides: { enabled: true, value: { '5xx': [{ response: { message: 'x' } }] } },
+      },
+    },
+    'errorOverrides',
+    'no_effect',
+  ],
+  ['a handler of events', handler({ type: 'log', trigger: 'AuthFailure' }), 'server/eventHandlers/1', 'no_effect'],
+  [
+    'a trigger that never fires',
+    handler({ type: 'log', trigger: 'RateLimitSmoothingUp' }),
+    'server/eventHandlers/1/trigger',
+    'trigger_never_fires',
+  ],
+  [
+    'a hook that the language lacks, switched off',
+    plugins('otto', { responsePlugins: [{ ...on('f'), enabled: false }] }),
+    'middleware/global/responsePlugins/0',
+    'plugin_hook_unsupported',
+  ],
+  [
+    'a session where there is none yet',
+    plugins('otto', { prePlugins: [{ ...on('f'), enabled: false, requireSession: true }] }),
+    'middleware/global/prePlugins/0/requireSession',
+    'plugin_session_unused',
+  ],
+];
+
+describe('a definition is remarked upon for', () => {
+  for (const [what, document, pointer, code] of remarked) {
+    it(what, () => {
+      const { warnings, problems } = check(document);
+      expect(problems).to.deep.equal([]);
+      expect(warnings.map((found) => [found.pointer, found.code])).to.deep.include([
+        `/x-svc-api-gateway/${pointer}`,
+        code,
+      ]);
+    });
+  }
+  it('handlers that a streams API cannot have', () => {
+    const { problems } = check(handler({ type: 'custom', functionName: 'f', trigger: 'AuthFailure' }), 'streams');
+    expect(problems.map(({ pointer, code }) => [pointer, code])).to.deep.equal([
+      ['/x-svc-api-gateway/server/eventHandlers/1/type', 'handler_type_unknown'],
+    ]);
+  });
+});
+
+describe('a million values in a definition', () => {
+  const many = (value: Json): Json => Array.from({ length: 1_000_000 }, () => value);
+  const cases: readonly (readonly [string, JsonObject, string, string])[] = [
+    [
+      'of a wrong type behind a shared shape',
+      global({ prePlugins: many(1) }),
+      'middleware/global/prePlugins/99',
+      'type',
+    ],
+    [
+      'of a wrong type',
+      global({ cors: { enabled: true, allowedOrigins: many({}) } }),
+      'middleware/global/cors/allowedOrigins/99',
+      'type',
+    ],
+    [
+      'that break a rule',
+      server({ ipAccessControl: { enabled: true, allow: many('x') } }),
+      'server/ipAccessControl/allow/99',
+      'ip_range_invalid',
+    ],
+  ];
+  for (const [what, document, pointer, code] of cases) {
+    it(`${what} are told as the first hundred, each at its place`, () => {
+      const { problems } = check(document);
+      expect(problems).to.have.length(100);
+      expect(problems.at(-1)).to.include({ pointer: `/x-svc-api-gateway/${pointer}`, code });
+    });
+  }
+});
