@@ -47,7 +47,6 @@ export class Subscription {
   #snapshot: GatewaySnapshot | undefined;
   #provenance: Provenance | undefined;
   #applied: GatewaySnapshot | undefined;
-  #swapTimer: NodeJS.Timeout | undefined;
   #lastSwapMs = Number.NEGATIVE_INFINITY;
   #toSave: Generation | undefined;
   #saving: Promise<void> | undefined;
@@ -77,7 +76,6 @@ export class Subscription {
 
   async stop(): Promise<void> {
     this.#ending.abort();
-    clearTimeout(this.#swapTimer);
     await this.#following;
     await this.#saving;
   }
@@ -90,7 +88,7 @@ export class Subscription {
 
   /** Takes a fresh snapshot now and applies what it says. Throws when the feed does not answer. */
   async refresh(): Promise<void> {
-    if (this.#takeSnapshot(await this.#options.feed.snapshot(this.#ending.signal))) this.#swapNow();
+    this.#takeSnapshot(await this.#options.feed.snapshot(this.#ending.signal));
   }
 
   /** Ms since the feed answered last; undefined before the first time. */
@@ -132,6 +130,8 @@ export class Subscription {
     while (!signal.aborted) {
       try {
         if (!hasSnapshot) hasSnapshot = this.#takeSnapshot(await feed.snapshot(signal));
+        await this.#rest();
+        if (signal.aborted) return;
         const before = this.#snapshot;
         hasSnapshot = await this.#takeChanges();
         if (signal.aborted) return;
@@ -180,7 +180,7 @@ export class Subscription {
     if (current && answer.era === current.era && answer.position === current.position) return true;
     this.#alarmOnShrink(answer);
     this.#snapshot = plainSnapshot(answer);
-    this.#swapSoon();
+    this.#swap({}, 'feed');
     return true;
   }
 
@@ -203,8 +203,8 @@ export class Subscription {
     this.#provenance = withStep(this.#provenance, answer);
     if (changes.some(({ op }) => op === 'remove')) this.#alarmOnShrink(moved);
     this.#snapshot = moved;
-    if (moved.revision !== current.revision) this.#swapSoon();
-    else if (this.#swapTimer === undefined) this.#advance(moved);
+    if (moved.revision !== current.revision) this.#swap({}, 'feed');
+    else this.#advance(moved);
     return !(this.#provenance && isLong(this.#provenance));
   }
 
@@ -222,24 +222,16 @@ export class Subscription {
     }
   }
 
-  /** The first change of a burst at once, the rest together. */
-  #swapSoon(): void {
-    if (this.#swapTimer !== undefined) return;
+  /** What changes meanwhile comes in one answer: the first change of a burst is served at once, the rest together. */
+  async #rest(): Promise<void> {
     const { clock, swapEveryMs = 75 } = this.#options;
     const waitMs = this.#lastSwapMs + swapEveryMs - clock.monotonic();
-    if (waitMs <= 0) this.#swapNow();
-    else this.#swapTimer = setTimeout(() => this.#swapNow(), waitMs);
-  }
-
-  #swapNow(): void {
-    clearTimeout(this.#swapTimer);
-    this.#swapTimer = undefined;
-    if (!this.#ending.signal.aborted) this.#swap({}, 'feed');
+    if (waitMs > 0) await pause(waitMs, undefined, { signal: this.#ending.signal }).catch(ignore);
   }
 
   #swap(kept: Readonly<Record<string, GatewayObject>>, source: SnapshotSource): void {
     const snapshot = this.#snapshot;
-    if (!snapshot || snapshot === this.#applied) return;
+    if (!snapshot || snapshot === this.#applied || this.#ending.signal.aborted) return;
     const { clock, apply, log } = this.#options;
     const provenance = this.#provenance === undefined ? {} : { provenance: this.#provenance };
     this.#lastSwapMs = clock.monotonic();
