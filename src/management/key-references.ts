@@ -50,21 +50,26 @@ export function createKeyReferences(): References {
 
 function foldCertificates() {
   const states = new Map<string, { readonly owner: KeyOwner; readonly state: CertificateState }>();
+  // Asked for after every change of the log, and of ten thousand certificates most changes concern none.
+  let known: Pick<KeyReferences, 'live' | 'doomed'> | undefined;
   return {
     take(stored: StoredEvent): void {
+      known = undefined;
       const event = decodeEvent(stored).event as CertificateEvent;
       const { orgId, certId } = event;
       const state = certificate.evolve(states.get(stored.stream)?.state ?? certificate.initial, event);
       states.set(stored.stream, { owner: { orgId, certId }, state: state.exists ? { ...state, chain: [] } : state });
     },
     now(): Pick<KeyReferences, 'live' | 'doomed'> {
+      if (known) return known;
       const all = [...states.values()];
       const named = (kids: (state: CertificateState) => readonly string[]): ReadonlyMap<string, KeyOwner> =>
         new Map(all.flatMap(({ owner, state }) => kids(state).map((kid) => [kid, owner] as const)));
-      return {
+      known = {
         live: named((state) => (state.exists && state.kid !== undefined ? [state.kid] : [])),
         doomed: named(({ doomed }) => doomed),
       };
+      return known;
     },
   };
 }
