@@ -5,7 +5,7 @@ import { isObject, objectAt, sameJson, withMember, withoutMember } from './json.
 import type { Labels } from './labels.ts';
 
 /** What others name comes first: a set is applied in this order. */
-export const setKinds = ['cert', 'api', 'policy', 'key'] as const;
+export const setKinds = ['cert', 'webhook', 'api', 'policy', 'key'] as const;
 export type SetKind = (typeof setKinds)[number];
 
 /** One object of a set. `id` of a certificate: it follows from the certificate itself where it is left out. */
@@ -48,6 +48,10 @@ export function portableAccess(document: JsonObject): JsonObject {
 /** What is read from the certificate is in the certificate. */
 export const portableCertificate = (document: JsonObject): JsonObject => withoutMember(document, 'parsed');
 
+function portableWebhook({ id: _, org_id: __, updatedAt: ___, ...own }: JsonObject): JsonObject {
+  return own;
+}
+
 /** As files hold it. */
 export function portable(kind: SetKind, document: JsonObject): JsonObject {
   switch (kind) {
@@ -55,6 +59,8 @@ export function portable(kind: SetKind, document: JsonObject): JsonObject {
       return portableApi(document);
     case 'cert':
       return portableCertificate(document);
+    case 'webhook':
+      return portableWebhook(document);
     default:
       return portableAccess(document);
   }

@@ -93,7 +93,7 @@ function writeOne(place: string, objects: readonly JsonObject[], flags: Flags): 
   return 1;
 }
 
-const folders = { api: 'apis', cert: 'certs', key: 'keys', policy: 'policies' } as const;
+const folders = { api: 'apis', cert: 'certs', key: 'keys', policy: 'policies', webhook: 'webhooks' } as const;
 
 /** One file per object. What an earlier export left would come back with the next apply. */
 function writeFolder(place: string, objects: readonly JsonObject[], { json, overwrite }: Flags): number {

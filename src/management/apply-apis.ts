@@ -16,6 +16,7 @@ import {
   judged,
   refusedItem,
 } from './apply-world.ts';
+import { type CertificateReferences, certificateReferences } from './certificate-references.ts';
 import { comparable, sha256Hex, withDerivedFields } from './derived-fields.ts';
 import { maskedObject } from './held-secrets.ts';
 import { expectedOf, type Loaded, loadApi } from './load.ts';
@@ -40,6 +41,10 @@ export async function applyApi(context: ApplyContext, object: SetObject, index: 
   const found = settled.value ?? { document: current?.document ?? {}, warnings: [], prunedOperations: [] };
   // What settling takes away, such as operations that are not there, may be all that differed in the document.
   const same = current && sameMeaning('api', current.document, found.document) ? current : undefined;
+  const named = same
+    ? noReferences
+    : await certificateReferences(deps.store, orgId, found.document, context.world.newCertificates);
+  if (named.problems.length > 0) return refusedItem(object, index, named.problems.map(inDocument));
   const labels = same && !owned.isTakenOver ? (same.labels ?? {}) : owned.labels;
   const next = same ? { ...found, document: same.document } : found;
   const target = { orgId, apiId, kind: current?.kind ?? object.apiKind ?? 'oas', ...next, labels };
@@ -47,6 +52,7 @@ export async function applyApi(context: ApplyContext, object: SetObject, index: 
   const events = isWritten ? api.decide({ type, ...target }, loaded.state) : [];
   return {
     ...itemOf(object.id, loaded, next.document, withDerivedFields(events, current)),
+    checks: named.checks,
     ...{ index, change: events.length === 0 ? 'none' : current ? 'changed' : 'created', warnings: next.warnings },
     ...(labels.owner === undefined ? {} : { owner: labels.owner }),
     ...(current?.labels?.owner === undefined ? {} : { ownerBefore: current.labels.owner }),
@@ -55,6 +61,10 @@ export async function applyApi(context: ApplyContext, object: SetObject, index: 
     api: { now: loaded.state, past: { exists: true, ...target, docSha256: '' } },
   };
 }
+
+const noReferences: CertificateReferences = { problems: [], checks: [] };
+
+const inDocument = (problem: Problem): Problem => ({ ...problem, pointer: `/document${problem.pointer}` });
 
 const shown = (document: ApiDocument): ApiDocument => portableApi(maskedObject(document));
 

@@ -13,6 +13,7 @@ import { createJudgeObject } from './apply-set.ts';
 import { judged } from './apply-world.ts';
 import type { HeldSecrets } from './held-secrets.ts';
 import { createValidateOpenApi } from './validate.ts';
+import { createWebhookBodies } from './webhook-bodies.ts';
 
 export type CheckedObject = { readonly problems: readonly Problem[]; readonly warnings: readonly Warning[] };
 
@@ -32,6 +33,7 @@ export function createCheckObject({
   const judge = createJudgeObject();
   const checks = { check: createCheckApi(), validate: createValidateOpenApi(), secrets: noRing };
   const bodies = createAccessBodies();
+  const webhooks = createWebhookBodies();
   const orgId = toOrgId('');
   const decide = async (object: SetObject): Promise<readonly Warning[]> => {
     switch (object.kind) {
@@ -43,6 +45,9 @@ export function createCheckObject({
       }
       case 'policy':
         bodies.policy({ ...object.document, id: object.id }, orgId);
+        return [];
+      case 'webhook':
+        webhooks.webhook({ ...object.document, id: object.id });
         return [];
       case 'key':
         bodies.key(object.document, orgId);

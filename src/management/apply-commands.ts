@@ -4,7 +4,7 @@ import type { Problem } from '../../domain/errors.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { type Position, shortPosition } from '../../domain/event-store.ts';
 import type { Projector } from '../../projections/projector.ts';
-import { type ApplyOptions, type ApplyPlan, planSet } from './apply-plan.ts';
+import { type ApplyOptions, type ApplyPlan, planSet, prunedKinds } from './apply-plan.ts';
 import { type ApplyDeps, type ApplyItem, nameOf } from './apply-world.ts';
 import { awaitPosition } from './conditional.ts';
 import { boundedDiff } from './derived-fields.ts';
@@ -27,11 +27,11 @@ export const createApplyCommand =
 async function planApply(deps: Deps, options: Parameters<ApplyCommand>[0], commandId: string): Promise<Plan> {
   const { store } = deps;
   const head = await store.head();
-  await awaitPosition(['apis', 'history', 'keys', 'policies'], head, deps.projector.waitFor);
+  await awaitPosition(['apis', 'history', 'keys', 'policies', 'webhooks'], head, deps.projector.waitFor);
   const plan = await planSet(deps, options, head, commandId);
   // What this command did before, in a part that went through, is no change of others.
   const others = plan.moved.filter(({ now }) => now.commandId !== commandId);
-  if (others.length > 0) throw baseMoved(others);
+  if (others.length > 0) throw baseMoved(others.filter(({ kind }) => options.applier.mayWrite(kind)));
   const { items } = plan;
   const { writes: claims, conflicts } = await restoreClaims(store, options.orgId, items, commandId);
   refuse(items, conflicts);
@@ -61,10 +61,14 @@ function checksOf(items: readonly ApplyItem[]): readonly ApplyItem['write'][] {
 const maxListed = 100;
 
 const baseMoved = (moved: ApplyPlan['moved']): Rejection => {
-  const names = moved.slice(0, maxListed).map((one) => `${nameOf(one)} at ${shortPosition(one.now.position)}`);
-  return new Rejection('base_moved', `Changed since the plan was made:\n${names.join('\n')}`, {
-    members: { moved: moved.slice(0, maxListed).map(({ kind, id, now }) => ({ kind, id, name: now.name })) },
-  });
+  const names = moved.slice(0, maxListed).map((one) => `\n${nameOf(one)} at ${shortPosition(one.now.position)}`);
+  return new Rejection(
+    'base_moved',
+    `Changed since the plan was made:${names.join('') || ' what this token may not see'}`,
+    {
+      members: { moved: moved.slice(0, maxListed).map(({ kind, id, now }) => ({ kind, id, name: now.name })) },
+    },
+  );
 };
 
 /** Nothing is applied unless all of it can be; all that is wrong is told together. */
@@ -93,7 +97,7 @@ const words = { created: 'created', changed: 'updated', deleted: 'deleted' } as 
 const isWord = (change: string): change is keyof typeof words => Object.hasOwn(words, change);
 
 function bodyOf(
-  { request, isDryRun }: Parameters<ApplyCommand>[0],
+  { request, applier, isDryRun }: Parameters<ApplyCommand>[0],
   { items, existing, done }: ApplyPlan,
   head: Position,
 ): JsonObject {
@@ -114,11 +118,23 @@ function bodyOf(
       unchanged: items.length - changed.length,
     },
     existing,
-    warnings: items.flatMap(({ kind, id, warnings }): readonly Json[] =>
-      warnings.map((warning) => ({ kind, id, ...warning })),
-    ),
+    warnings: [
+      ...items.flatMap(({ kind, id, warnings }): readonly Json[] =>
+        warnings.map((warning) => ({ kind, id, ...warning })),
+      ),
+      ...(request.prune ? keptKinds(applier) : []),
+    ],
   };
 }
+
+/** What the token may not write it does not delete either, and does not learn of. */
+const keptKinds = ({ mayWrite }: ApplyOptions['applier']): readonly JsonObject[] =>
+  prunedKinds
+    .filter((kind) => !mayWrite(kind))
+    .map((kind) => ({
+      ...{ kind, id: '', pointer: '/prune', code: 'scope_missing' },
+      text: 'objects of this kind are not deleted: the token may not write them',
+    }));
 
 function shownItem(item: ApplyItem, isDryRun: boolean): JsonObject {
   const { kind, id, name, change, owner, ownerBefore, before, after } = item;

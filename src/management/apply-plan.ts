@@ -6,6 +6,7 @@ import { applyKey, applyPolicy, pruneKey, prunePolicy } from './apply-access.ts'
 import { applyCertificate } from './apply-certificates.ts';
 import type { ApplyRequest } from './apply-set.ts';
 import { applyVersionedApi, pruneVersionedApi } from './apply-versions.ts';
+import { applyWebhook, pruneWebhook } from './apply-webhooks.ts';
 import {
   type Applier,
   type ApplyContext,
@@ -31,12 +32,14 @@ export type ApplyOptions = { readonly orgId: OrgId; readonly applier: Applier; r
 /** So many objects are read at once. */
 const parallel = 16;
 
-const appliers = { api: applyVersionedApi, cert: applyCertificate, key: applyKey, policy: applyPolicy } as const;
+const appliers = {
+  ...{ api: applyVersionedApi, cert: applyCertificate, key: applyKey, policy: applyPolicy, webhook: applyWebhook },
+} as const;
 
 /** Certificates have no owner, so that none is deleted. */
-const pruners = { api: pruneVersionedApi, key: pruneKey, policy: prunePolicy } as const;
+const pruners = { api: pruneVersionedApi, key: pruneKey, policy: prunePolicy, webhook: pruneWebhook } as const;
 /** What names others goes first. */
-const prunedKinds = ['key', 'policy', 'api'] as const;
+export const prunedKinds = ['key', 'policy', 'api', 'webhook'] as const;
 
 /** `head`: the position up to which the read models are asked. */
 export async function planSet(
@@ -50,12 +53,19 @@ export async function planSet(
   const shared = { deps, orgId, applier, request, commandId };
   const gone = await deletions(shared, there);
   const names = new Set(gone.map(nameOf));
-  const context = { ...shared, world: worldAfter(deps.models, request, orgId, names) };
+  const early = { ...shared, world: worldAfter(deps.models, request, orgId, names) };
+  const certificates = await inOrder(placed(request, 'cert'), ({ object, index }) =>
+    applyCertificate(early, object, index),
+  );
+  // What their certificates are is known once these have been read.
+  const made = new Set(certificates.filter(({ change }) => change === 'created').map(({ id }) => id));
+  const context = { ...shared, world: worldAfter(deps.models, request, orgId, names, made) };
   const { base } = request;
   return {
     items: [
+      ...certificates,
       ...(await inOrder(
-        setKinds.flatMap((kind) => placed(request, kind)),
+        setKinds.filter((kind) => kind !== 'cert').flatMap((kind) => placed(request, kind)),
         ({ object, index }) => appliers[object.kind](context, object, index),
       )),
       // Judged again, now that it is known what else goes.

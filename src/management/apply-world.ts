@@ -1,12 +1,14 @@
 /** What there is once a set is applied: its objects over those that stay. What objects of the set name is looked up here. */
 
 import { gatewayExtension } from '../../domain/api/definition.ts';
-import type { SetKind, SetObject } from '../../domain/apply.ts';
+import type { PublicGateway } from '../../domain/api/servers.ts';
+import { portable, type SetKind, type SetObject } from '../../domain/apply.ts';
 import { type Problem, Refusal, type Warning } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
 import { type OrgId, toPolicyId } from '../../domain/ids.ts';
 import { isObject, pointerStep, textAt } from '../../domain/json.ts';
+import type { Labels } from '../../domain/labels.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
 import { getApi } from '../../projections/api-catalog.ts';
 import { type AggregateNow, listAggregates } from '../../projections/history.ts';
@@ -21,6 +23,7 @@ import type { PlannedWrite } from './handle-command.ts';
 import type { HeldSecrets } from './held-secrets.ts';
 import type { ClaimingItem } from './restore-claims.ts';
 import type { ValidateOpenApi } from './validate.ts';
+import type { WebhookBodies } from './webhook-bodies.ts';
 
 export type ApplyDeps = {
   readonly store: EventStore;
@@ -29,6 +32,9 @@ export type ApplyDeps = {
   readonly check: CheckApi;
   readonly validate: ValidateOpenApi;
   readonly accessBodies: AccessBodies;
+  readonly webhookBodies: Pick<WebhookBodies, 'webhook'>;
+  /** Addresses that exports put into `servers`. */
+  readonly gateways?: readonly PublicGateway[];
   readonly now: () => Date;
 };
 
@@ -72,6 +78,8 @@ export type World = {
   /** `revision`: of one that is not in the set, and on whose stream the answer rests. */
   readonly policy: (id: string) => { readonly document: JsonObject; readonly revision?: string } | undefined;
   readonly isPolicyNameTaken: (name: string, besides: string) => boolean;
+  /** Certificates that the set makes, without private keys. */
+  readonly newCertificates: ReadonlySet<string>;
   /** Keys that still name the policy. */
   readonly keysWithPolicy: (id: string) => readonly string[];
 };
@@ -82,6 +90,7 @@ export function worldAfter(
   { objects }: Pick<ApplyRequest, 'objects'>,
   orgId: OrgId,
   gone: ReadonlySet<string>,
+  newCertificates: ReadonlySet<string> = new Set(),
 ): World {
   const wanted = new Map(objects.map((object) => [nameOf(object), object]));
   const policyNames = Map.groupBy(
@@ -89,6 +98,7 @@ export function worldAfter(
     ({ document }) => textAt(document, 'name') ?? '',
   );
   return {
+    newCertificates,
     api: (id) => wanted.get(`api ${id}`)?.document ?? (gone.has(`api ${id}`) ? 'gone' : undefined),
     apiName: (id) => {
       const own = wanted.get(`api ${id}`);
@@ -116,6 +126,16 @@ export function worldAfter(
       keysWithPolicy(models, orgId, id).filter((hash) => !gone.has(`key ${hash}`) && !wanted.has(`key ${hash}`)),
   };
 }
+
+/** Both sides as files hold them. */
+export const portableItem = (
+  kind: SetKind,
+  { labels, before, after }: { labels?: Labels; before?: JsonObject | undefined; after?: JsonObject },
+): Pick<ApplyItem, 'owner' | 'before' | 'after'> => ({
+  ...(labels?.owner === undefined ? {} : { owner: labels.owner }),
+  ...(before ? { before: portable(kind, before) } : {}),
+  ...(after ? { after: portable(kind, after) } : {}),
+});
 
 export const nameOf = ({ kind, id }: { readonly kind: string; readonly id: string }): string => `${kind} ${id}`;
 

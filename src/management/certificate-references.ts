@@ -19,6 +19,8 @@ export async function certificateReferences(
   store: EventStore,
   orgId: OrgId,
   document: ApiDocument,
+  /** Made by the same append, without private keys. */
+  beside: ReadonlySet<string> = new Set(),
 ): Promise<CertificateReferences> {
   const problems: Problem[] = [];
   const checks: PlannedWrite[] = [];
@@ -27,7 +29,8 @@ export async function certificateReferences(
     const stream = certStream(certId as CertId);
     const { state, head } = isOwn ? await loadCertificate(store, certId as CertId) : nothing;
     if (state.exists && head !== undefined) checks.push({ stream, expected: head, events: [] });
-    const problem = !state.exists ? absent : state.hasPrivate ? undefined : withoutKey;
+    const isThere = state.exists || beside.has(certId);
+    const problem = !isThere ? absent : state.exists && state.hasPrivate ? undefined : withoutKey;
     problems.push(...uses.flatMap((named) => problem?.(named) ?? []));
   }
   return { problems, checks: store.can.checks ? checks : [] };

@@ -21,6 +21,7 @@ const one = (properties: JsonObject, required: readonly string[]): JsonObject =>
 
 const byKind = {
   api: one({ kind: { const: 'api' }, id: apiId, apiKind: { enum: ['oas', 'streams'] } }, ['id', 'apiKind']),
+  webhook: one({ kind: { const: 'webhook' }, id: apiId }, ['id']),
   policy: one({ kind: { const: 'policy' }, id: apiId }, ['id']),
   key: one(
     {
@@ -51,7 +52,7 @@ export const setObjectSchemas: Readonly<Record<keyof typeof byKind, JsonObject>>
 
 const setObject: JsonObject = {
   description:
-    'An API (its OpenAPI document), a policy, an access key (by its hash), or a certificate (its public part; `secret` names the key that the server holds).',
+    'An API (its OpenAPI document), a webhook, a policy, an access key (by its hash), or a certificate (its public part; `secret` names the key that the server holds).',
   type: 'object',
   required: ['kind', 'document'],
   properties: { kind: { enum: Object.keys(byKind) } },

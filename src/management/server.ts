@@ -154,7 +154,7 @@ function createServices(
   const { publicGateways = [] } = settings;
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
   const personal = createPersonalData(seal, secrets, secrets);
-  const accessBodies = createAccessBodies();
+  const [accessBodies, webhookBodies] = [createAccessBodies(), createWebhookBodies()];
   const checks = { check: createCheckApi(), validate: createValidateOpenApi() };
   return {
     store,
@@ -172,7 +172,9 @@ function createServices(
     apiCommands: withVersions(createApiCommands({ store, secrets, gateways: publicGateways, ...checks }), {
       ...{ store, models, projector },
     }),
-    applyCommand: createApplyCommand({ store, models, projector, secrets, accessBodies, now, ...checks }),
+    applyCommand: createApplyCommand({
+      ...{ store, models, projector, secrets, accessBodies, webhookBodies, gateways: publicGateways, now, ...checks },
+    }),
     judgeObject: createJudgeObject(),
     restoreCommand: createRestoreCommand({ store, models, projector, secrets, now, ...checks }),
     exportAudit,
@@ -182,7 +184,7 @@ function createServices(
     nodes,
     ...made,
     accessBodies,
-    webhookBodies: createWebhookBodies(),
+    webhookBodies,
     sendWebhook: createSendWebhook({ now }),
     checkApi: checks.check,
     judgeReport: createJudgeReport(),

@@ -142,14 +142,14 @@ export function apisNaming(models: DocumentReader, orgId: OrgId, webhookId: Webh
   const found: string[] = [];
   for (let after: string | null | undefined; after !== null; ) {
     const page = listApis(models, orgId, { sort: 'created', limit: 500, ...(after === undefined ? {} : { after }) });
-    const named = page.apis.filter(({ id }) => names(getApi(models, orgId, id)?.document ?? {}, webhookId));
+    const named = page.apis.filter(({ id }) => namesWebhook(getApi(models, orgId, id)?.document ?? {}, webhookId));
     found.push(...named.map(({ id }) => id));
     after = page.next;
   }
   return found;
 }
 
-function names(document: JsonObject, webhookId: WebhookId): boolean {
+export function namesWebhook(document: JsonObject, webhookId: WebhookId): boolean {
   const handlers = at(document, gatewayExtension, 'server', 'eventHandlers');
   const events = at(document, 'event_handlers', 'events');
   const classic = isObject(events) ? Object.values(events).flatMap(elements) : [];

@@ -77,6 +77,12 @@ const keyStep = fc
   })
   .map((body): Step => ({ method: 'POST', path: '/api/keys', body }));
 
+const webhookStep = fc
+  .record({ id: fc.constantFrom('ops', 'on-call'), name: text, enabled: fc.boolean(), secret: fc.constant('') })
+  .map(
+    (document): Step => ({ method: 'POST', path: '/api/webhooks', body: { ...document, url: 'http://127.0.0.1:9/' } }),
+  );
+
 const deleteStep = fc.oneof(
   apiId.map((id): Step => ({ method: 'DELETE', path: `/api/apis/${id}` })),
   policyId.map((id): Step => ({ method: 'DELETE', path: `/api/policies/${id}?force=true` })),
@@ -90,7 +96,14 @@ const setStep = fc
   });
 
 const steps = fc.array(
-  fc.oneof({ weight: 6, arbitrary: apiStep }, { weight: 3, arbitrary: policyStep }, keyStep, deleteStep, setStep),
+  fc.oneof(
+    { weight: 6, arbitrary: apiStep },
+    { weight: 3, arbitrary: policyStep },
+    keyStep,
+    deleteStep,
+    setStep,
+    webhookStep,
+  ),
   { minLength: 4, maxLength: 20 },
 );
 

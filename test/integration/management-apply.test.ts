@@ -1,9 +1,10 @@
 /** Declarative sets over HTTP: whole or not at all, no change twice, references inside the set, owners, prune, bases. */
+import { X509Certificate } from 'node:crypto';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { openApi } from '../support/documents.ts';
 import { json, listenAt, named, pem } from '../support/management-refusals.ts';
-import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { type Answer, orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { chainOf, expired } from '../support/test-ca.ts';
 
 type Changed = { readonly kind: string; readonly id: string; readonly change: string; readonly owner?: string };
@@ -187,6 +188,46 @@ describe('applying a set', () => {
     expect(second.headers.get('idempotency-replayed')).to.equal('true');
   });
 
+  it('makes an API that shows a certificate only where there is its private key, which no set brings', async () => {
+    const { leaf } = chainOf('till.example');
+    const fingerprint = new X509Certificate(leaf.certificate).fingerprint256.replaceAll(':', '').toLowerCase();
+    const cert = { kind: 'cert', document: { pem: leaf.certificate } };
+    const id = `${orgId}${fingerprint}`;
+    const hosted = { customDomain: { enabled: true, name: 'till.example', certificates: [id] } };
+    const api = oas('orders', { server: { ...listenAt('/orders/').server, ...hosted } });
+    const place = '/objects/0/document/x-svc-api-gateway/server/customDomain/certificates/0';
+    expect(problems(await send([api]))).to.deep.equal([`${place} certificate_not_found`]);
+    expect(problems(await send([api, cert]))).to.deep.equal([`${place} certificate_without_key`]);
+    await management.call('POST', '/api/certs', leaf.certificate + leaf.privateKey, pem);
+    expect(await applied([api, cert])).to.deep.equal(['created api orders']);
+  });
+
+  it('keeps the secret of a webhook that the set does not speak of, and takes another one', async () => {
+    const hook = (document: JsonObject = {}): JsonObject => ({
+      ...{ kind: 'webhook', id: 'ops' },
+      document: { name: 'ops', url: 'http://127.0.0.1:9/', ...document },
+    });
+    const handler = { enabled: true, trigger: 'QuotaExceeded', type: 'webhook', id: 'ops' };
+    const named = oas('orders', { server: { ...listenAt('/orders/').server, eventHandlers: [handler] } });
+    expect(await applied([named, hook({ secret: 'one' })])).to.deep.equal([
+      'created webhook ops',
+      'created api orders',
+    ]);
+    const read = async () => (await management.call('GET', '/api/webhooks/ops')).json;
+    expect(await read()).to.include({ secret: '***' });
+    expect(await applied([hook()])).to.deep.equal([]);
+    expect(await applied([hook({ secret: '***' })])).to.deep.equal([]);
+    expect(await applied([hook({ secret: 'one' })])).to.deep.equal([]);
+    const shown = (await send([hook({ secret: 'two' })], {}, '?dryRun=true')).json;
+    expect(JSON.stringify(shown)).to.not.match(/"two"|[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    expect(await applied([hook({ secret: 'two' })])).to.deep.equal(['updated webhook ops']);
+    expect(await applied([hook({ name: 'other' })])).to.deep.equal(['updated webhook ops']);
+    expect(await read()).to.include({ secret: '***', name: 'other' });
+    expect(problems(await send([named], { prune: true }))).to.deep.equal(['/prune webhook_in_use']);
+    const without = oas('orders');
+    expect(await applied([without], { prune: true })).to.deep.equal(['updated api orders', 'deleted webhook ops']);
+  });
+
   it('keeps the private key of a certificate, and says where one is missing', async () => {
     const { leaf } = chainOf('shop.example');
     const uploaded = await management.call('POST', '/api/certs', leaf.certificate + leaf.privateKey, pem);
@@ -219,6 +260,19 @@ describe('the token that applies a set', () => {
     const body = JSON.stringify({ name: scopes.join(), scopes, ...(apis ? { apis } : {}) });
     return String((await management.call('POST', '/api/tokens', body, json)).json['token']);
   };
+
+  it('deletes nothing of a kind that it may not write, and says so', async () => {
+    const policies = JSON.stringify({ objects: [policyOf('kept')], owner: 'shop' });
+    await management.call('POST', '/api/config/apply', policies, json);
+    const headers = { ...json, authorization: `Bearer ${await tokenWith(['apis:write'])}` };
+    const body = JSON.stringify({ objects: [], prune: true, owner: 'shop', base: '1' });
+    const moved = await management.call('POST', '/api/config/apply', body, headers);
+    expect(JSON.stringify(moved.json)).to.not.include('kept');
+    const answer = await management.call('POST', '/api/config/apply', body.replace(',"base":"1"', ''), headers);
+    expect(answer.json['objects']).to.deep.equal([]);
+    const warnings = answer.json['warnings'] as readonly JsonObject[];
+    expect(warnings.map(({ kind, code }) => [kind, code])).to.deep.include(['policy', 'scope_missing']);
+  });
 
   for (const [name, scopes, apis, set, expected] of [
     [

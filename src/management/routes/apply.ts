@@ -1,5 +1,5 @@
 /** Declarative sets: the whole of one is one command, and a dry run of it is the difference. */
-import { setKinds } from '../../../domain/apply.ts';
+import { type SetKind, setKinds } from '../../../domain/apply.ts';
 import { askerOf } from '../access-commands.ts';
 import { readSet } from '../apply-set.ts';
 import { readOptions } from '../bodies.ts';
@@ -8,9 +8,12 @@ import { Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
-import { hasScope } from '../scopes.ts';
+import { hasScope, type Scope } from '../scopes.ts';
 
-const scopes = { api: 'apis:write', cert: 'certs:write', key: 'keys:write', policy: 'policies:write' } as const;
+const scopes: Readonly<Record<SetKind, Scope>> = {
+  ...{ api: 'apis:write', cert: 'certs:write', key: 'keys:write', policy: 'policies:write' },
+  webhook: 'webhooks:write',
+};
 
 async function apply(call: Call, services: Services): Promise<Reply> {
   const names = ['objects', 'owner', 'prune', 'takeOver', 'allowHoles', 'base'];
@@ -31,7 +34,7 @@ async function apply(call: Call, services: Services): Promise<Reply> {
   // A token for some APIs deletes none: which ones there are beside these is not its to know.
   if (request.prune && call.caller.apis) throw new Rejection('scope_missing', 'access denied: prune needs every API');
   const { ifMatch: _, ...asker } = askerOf(call);
-  const applier = { ...asker, mayWrite: (kind: keyof typeof scopes) => hasScope(held, scopes[kind]) };
+  const applier = { ...asker, mayWrite: (kind: SetKind) => hasScope(held, scopes[kind]) };
   const command = services.applyCommand({ orgId, applier, request, isDryRun: booleanParameter(call, 'dryRun') });
   return services.commands.run(commandContext(call), command);
 }
