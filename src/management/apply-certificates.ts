@@ -1,5 +1,6 @@
 /** Certificates of a declarative set: their public part; private keys stay where they are, and a set never takes one away. */
 import { portableCertificate, type SetObject } from '../../domain/apply.ts';
+import { endOf } from '../../domain/certificate.ts';
 import type { Warning } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { certStream, toCertId } from '../../domain/ids.ts';
@@ -60,9 +61,9 @@ export async function readPublicPart(document: JsonObject, now: Date) {
   const upload = await readUpload(Buffer.from(text), { now: 0 });
   const [item, ...others] = upload.items;
   if (!item || others.length > 0) throw new Error('one certificate with its chain is one item');
-  const end = Date.parse(item.facts.notAfter);
+  const end = endOf(item.facts);
   const expired: readonly Warning[] =
-    end < now.getTime()
+    end !== undefined && end < now.getTime()
       ? [{ pointer: '/document/pem', code: 'expired', text: `expired at ${item.facts.notAfter}` }]
       : [];
   const { pem: leaf, chain, facts: parsed, fingerprint } = item;

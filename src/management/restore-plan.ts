@@ -1,5 +1,6 @@
 /** What a restore would do: per object the events between now and then, who takes which route, and what stands in the way. */
 import type { ApiState } from '../../domain/api/api.ts';
+import { endOf } from '../../domain/certificate.ts';
 import { type Problem, Refusal, type Warning } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
@@ -196,7 +197,8 @@ async function certificateItem(
   const hole = opened.missing === undefined ? {} : { hole: holeOf(any, opened.missing) };
   // A certificate that lacks nothing but a key that is gone is a hole without an event.
   if (change === 'none' && opened.missing === undefined) return undefined;
-  const isExpired = then !== undefined && Date.parse(then.parsed.notAfter) < clock().getTime();
+  const end = then && endOf(then.parsed);
+  const isExpired = end !== undefined && end < clock().getTime();
   return {
     ...{ kind: 'cert', id: certId, name: (past ?? any).name, change },
     ...(past ? { toRevision: String(past.revision) } : {}),

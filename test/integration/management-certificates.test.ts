@@ -1,6 +1,7 @@
 /** Certificates over the management API: upload, repeats, list, one of them, deletion. */
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import type { JsonObject } from '../../domain/event.ts';
 import { pem } from '../support/management-refusals.ts';
 import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
@@ -163,6 +164,48 @@ describe('the management API of certificates', () => {
     expect(await list()).to.deep.equal({ cert_basics: [], pages: 1 });
     expect((await management.call('DELETE', `/api/certs/${fingerprint}`)).status).to.equal(404);
     expect((await upload(made.certificate)).json).to.include({ id: json['id'], message: 'Certificate added.' });
+  });
+
+  it('takes all of an upload or nothing, whatever bytes come', async () => {
+    const parts = [selfSigned('a.example'), selfSigned('b.example')].map(withKey);
+    const bytes = Buffer.from(parts.join(''));
+    const cut = fc.record({ from: fc.nat(bytes.length), to: fc.nat(bytes.length) });
+    const change = fc.record({ place: fc.nat(bytes.length - 1), byte: fc.nat(255) });
+    const given = fc.oneof(
+      cut.map(({ from, to }) => bytes.subarray(Math.min(from, to), Math.max(from, to))),
+      change.map(({ place, byte }) => Buffer.from(bytes.with(place, byte))),
+      fc.uint8Array({ minLength: 1, maxLength: 500 }).map((noise) => Buffer.concat([Buffer.from([0x30]), noise])),
+      fc.uint8Array({ maxLength: 200 }).map((noise) => Buffer.concat([bytes, noise, bytes.subarray(0, 100)])),
+    );
+    const types = fc.constantFrom(pem, { 'content-type': 'application/x-pkcs12' }, form('x'));
+    await fc.assert(
+      fc.asyncProperty(given, types, async (upload, type) => {
+        const before = await management.store.head();
+        const answer = await management.call('POST', '/api/certs', upload, type);
+        expect(answer.status, answer.text).to.be.oneOf([200, 400]);
+        if (answer.status === 200) return;
+        expect(answer.headers.get('x-svc-error-code')).to.be.oneOf(['certificate_invalid', 'body_malformed']);
+        expect(await management.store.head()).to.equal(before);
+      }),
+      { numRuns: 150 },
+    );
+    const imports = (await management.store.readAll({ after: '', limit: 1_000 })).events.filter(
+      ({ type }) => type === 'CertificateImported',
+    );
+    expect((await list('?p=0'))['cert_basics']).to.have.length(new Set(imports.map(({ stream }) => stream)).size);
+  });
+
+  it('shows a public key that was brought back without an end', async () => {
+    const key = String(createPublicKey(selfSigned('k.example').privateKey).export({ type: 'spki', format: 'pem' }));
+    const { json } = await upload(key);
+    const at = (await management.call('GET', `/api/certs/${json['id']}`)).headers.get('x-svc-revision');
+    await management.call('DELETE', `/api/certs/${json['id']}`);
+    const restored = await management.call('POST', '/api/config/restore', JSON.stringify({ at }), {
+      'content-type': 'application/json',
+    });
+    expect(restored.status, restored.text).to.equal(200);
+    expect(restored.text).to.not.contain('expired');
+    expect((await upload(key)).headers.get('x-svc-unchanged')).to.equal('true');
   });
 
   it('stores nothing on a dry run', async () => {
