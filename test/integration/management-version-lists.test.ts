@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { at } from '../../domain/json.ts';
-import { streams } from '../support/management-refusals.ts';
+import { json, streams } from '../support/management-refusals.ts';
 import { startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { issue } from '../support/management-tokens.ts';
 import { block, internal, oas, versionsOf } from '../support/versioned-management.ts';
@@ -133,6 +133,16 @@ describe('the versions of an API', () => {
       const answer = await call('DELETE', `${streams}/five?purge=true`, undefined, headers);
       expect(answer.status).to.equal(403);
       expect((await call('GET', `${streams}/five-v2`)).status).to.equal(200);
+    });
+
+    it('is undone by a restore, which brings back its entry too', async () => {
+      await family('six');
+      const position = Number((await lastEvent('six'))?.position);
+      await done('DELETE', `${streams}/six?purge=true`);
+      await done('POST', '/api/config/restore', { at: String(position), keepNew: true }, json);
+      expect(await versioningOf('six')).to.deep.include({ default: 'v2' });
+      const { headers } = await done('GET', `${streams}/six-v3`);
+      expect(headers.get('x-svc-base-api-id')).to.equal('six');
     });
 
     it('with a purge that does not read is a 400', async () => {
