@@ -116,6 +116,19 @@ export function keysWithCertificate(documents: DocumentReader, orgId: OrgId, cer
   return documents.list(entries, { labels, limit: documents.count(entries, labels) }).map(({ id }) => id as KeyHash);
 }
 
+/** Hashes of the keys that open an API by themselves, or by one of these policies. */
+export function keysOfApi(
+  documents: DocumentReader,
+  orgId: OrgId,
+  apiId: string,
+  policies: readonly string[],
+): ReadonlySet<string> {
+  const labels = [`api:${apiId}`, ...policies.map((id) => `policy:${id}`)].map((label) => [within(orgId, label)]);
+  const idsWith = (label: readonly string[]): readonly string[] =>
+    documents.list(entries, { labels: label, limit: documents.count(entries, label) }).map(({ id }) => id);
+  return new Set(labels.flatMap(idsWith));
+}
+
 export type KeyQuery = {
   /** Part of the alias or the prefix. */
   readonly q?: string;

@@ -74,6 +74,12 @@ export function findPolicy(documents: DocumentReader, orgId: OrgId, policyId: st
   return found?.orgId === orgId ? found : undefined;
 }
 
+/** Ids of the policies that open an API. */
+export function policiesOfApi(documents: DocumentReader, orgId: OrgId, apiId: string): readonly string[] {
+  const labels = [within(orgId, `api:${apiId}`)];
+  return documents.list(policies, { labels, limit: documents.count(policies, labels) }).map(({ id }) => id);
+}
+
 /** Whether a policy of the organisation other than this one has the name. */
 export const isNameTaken = (documents: DocumentReader, orgId: OrgId, name: string, besides: PolicyId): boolean =>
   documents.list(policies, { labels: [within(orgId, `name:${name}`)], limit: 2 }).some(({ id }) => id !== besides);

@@ -18,6 +18,7 @@ import {
   rollbackRefused,
 } from './api-next.ts';
 import { changeMeta } from './api-representation.ts';
+import type { BlastRadius } from './blast-radius.ts';
 import { certificateReferences } from './certificate-references.ts';
 import { etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
 import { comparable, diffOf, withDerivedFields } from './derived-fields.ts';
@@ -46,6 +47,7 @@ export type ApiCommandsOptions = {
   readonly secrets: HeldSecrets;
   readonly check: CheckApi;
   readonly validate: ValidateOpenApi;
+  readonly blastRadius: BlastRadius;
   /** Addresses that exports put into `servers`. */
   readonly gateways?: readonly PublicGateway[];
 };
@@ -95,7 +97,7 @@ async function planChange(
   return {
     // The API last: the position of the append is then that of its own change, which gateways stamp requests with.
     writes: decided.length === 0 ? [] : [...claims, ...references, write],
-    reply: replyTo(outcome, options),
+    reply: replyTo(outcome, options, deps.blastRadius),
     ...(loaded.position === undefined ? {} : { position: loaded.position }),
   };
 }
@@ -178,13 +180,19 @@ type Outcome = {
   readonly etag: string | undefined;
 };
 
-function replyTo(outcome: Outcome, { isDryRun, wantsRepresentation }: ApiWriteOptions): Reply {
+function replyTo(
+  outcome: Outcome,
+  { isDryRun, wantsRepresentation }: ApiWriteOptions,
+  blastRadius: BlastRadius,
+): Reply {
   const { change, next, owner, etag } = outcome;
   const warnings = next?.settled.warnings ?? [];
   const { before, after } = sidesOf(outcome);
   const pruned = next?.settled.prunedOperations ?? [];
   const meta =
-    isDryRun || wantsRepresentation ? changeMeta({ owner, before, after, warnings, pruned, etag }) : undefined;
+    isDryRun || wantsRepresentation
+      ? changeMeta({ before, after, warnings, pruned, affects: blastRadius({ owner, before, after }), etag })
+      : undefined;
   return {
     status: 200,
     headers: {

@@ -15,6 +15,7 @@ import { createApp } from './app.ts';
 import { createApplyCommand } from './apply-commands.ts';
 import { createJudgeObject } from './apply-set.ts';
 import { type Credential, createAuthenticate } from './authenticate.ts';
+import { createBlastRadius } from './blast-radius.ts';
 import type { ManagementFeed } from './feed.ts';
 import { createCommands } from './handle-command.ts';
 import type { KeyHealth, Seal } from './held-secrets.ts';
@@ -152,6 +153,7 @@ function createServices(
     now = () => new Date(),
   } = options;
   const { publicGateways = [] } = settings;
+  const blastRadius = createBlastRadius(models, made.organisations.home);
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
   const personal = createPersonalData(seal, secrets, secrets);
   const [accessBodies, webhookBodies] = [createAccessBodies(), createWebhookBodies()];
@@ -169,9 +171,10 @@ function createServices(
       now,
       settled: (position) => projector.waitFor(written, position, settleMs),
     }),
-    apiCommands: withVersions(createApiCommands({ store, secrets, gateways: publicGateways, ...checks }), {
-      ...{ store, models, projector },
-    }),
+    apiCommands: withVersions(
+      createApiCommands({ ...{ store, secrets, blastRadius }, gateways: publicGateways, ...checks }),
+      { store, models, projector },
+    ),
     applyCommand: createApplyCommand({
       ...{ store, models, projector, secrets, accessBodies, webhookBodies, gateways: publicGateways, now, ...checks },
     }),

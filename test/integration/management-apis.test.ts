@@ -217,7 +217,10 @@ describe('the management API of definitions', () => {
       const meta = answer.json['Meta'] as JsonObject;
       expect(meta).to.deep.include({
         etag: '"1"',
-        affects: { routes: [{ was: '/dry', becomes: '/wet', owner: 'dry' }], apis: ['dry'] },
+        affects: {
+          ...{ routes: [{ was: '/dry', becomes: '/wet', owner: 'dry' }], apis: ['dry'] },
+          ...{ certificates: [], plugins: [], keys: 0, gateways: [] },
+        },
       });
       expect(meta['diff']).to.be.an('array').that.is.not.empty;
       expect(await management.store.head()).to.equal(before);
