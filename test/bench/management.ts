@@ -56,7 +56,9 @@ async function fill(data: string, upstreamUrl: string): Promise<void> {
     ...Array.from({ length: apis }, (_, api) =>
       apiCreated({ id: `api-${api}`, document: documentOf(api, 0, upstreamUrl) }),
     ),
-    ...Array.from({ length: certificates }, (_, one) => certificateImported(`host-${one}.example`, { chain: [pem] })),
+    ...Array.from({ length: certificates }, (_, one) =>
+      certificateImported(`host-${one}.example`, { chain: [pem], facts: { notAfter: '2036-01-01T00:00:00Z' } }),
+    ),
   ];
   for (let from = 0; from < made.length; from += 100) await append(store, made.slice(from, from + 100));
   await file.close();
