@@ -13,6 +13,7 @@ import type { Call } from './call.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Commands } from './handle-command.ts';
 import type { HeldSecrets, KeptRing, KeyHealth } from './held-secrets.ts';
+import type { JudgeDocument } from './judge-document.ts';
 import type { Nodes } from './nodes.ts';
 import type { Organisations } from './organisations.ts';
 import type { PersonalData } from './personal-data.ts';
@@ -52,6 +53,7 @@ export type Services = {
   readonly organisations: Organisations;
   readonly accessBodies: AccessBodies;
   readonly webhookBodies: WebhookBodies;
+  readonly judgeDocument: JudgeDocument;
   readonly sendWebhook: SendWebhook;
   /** What a stored definition comes to. */
   readonly checkApi: CheckApi;

@@ -19,6 +19,7 @@ import { createBlastRadius } from './blast-radius.ts';
 import type { ManagementFeed } from './feed.ts';
 import { createCommands } from './handle-command.ts';
 import type { KeyHealth, Seal } from './held-secrets.ts';
+import { createJudgeDocument } from './judge-document.ts';
 import type { Nodes } from './nodes.ts';
 import { createDocument } from './openapi.ts';
 import { createOrganisations, type Organisations } from './organisations.ts';
@@ -188,6 +189,7 @@ function createServices(
     ...made,
     accessBodies,
     webhookBodies,
+    judgeDocument: createJudgeDocument(now),
     sendWebhook: createSendWebhook({ now }),
     checkApi: checks.check,
     judgeReport: createJudgeReport(),

@@ -26,8 +26,8 @@ const textByName: Readonly<Record<string, string>> = {
 const sampleText = (schema: Schema, name: string, index: number): string => {
   const [word] = (schema['enum'] as readonly string[] | undefined) ?? [];
   if (word !== undefined) return word;
-  if (schema['format'] === 'svc-duration') return 'PT1M';
-  if (schema['format'] === 'svc-re2') return 'a+';
+  if (schema['x-svc-format'] === 'duration') return 'PT1M';
+  if (schema['x-svc-format'] === 're2') return 'a+';
   return textByName[name] ?? `x${index}`;
 };
 

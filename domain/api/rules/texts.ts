@@ -17,7 +17,7 @@ export const checksTexts: Rule = (extension, { expressionFault }) => {
     const { value, schema, isOff } = place;
     if (typeof value !== 'string' || value === '') return;
     const secret = isOff ? undefined : secretFault(value);
-    const fault = secret ?? formatFault(value, schema['format'], expressionFault);
+    const fault = secret ?? formatFault(value, schema['x-svc-format'], expressionFault);
     if (fault && problems.length < maxProblems) problems.push({ pointer: pointerOfPlace(place), ...fault });
   });
   return problems;
@@ -37,10 +37,10 @@ function secretFault(text: string): Fault | undefined {
 
 function formatFault(text: string, format: unknown, expressionFault: (text: string) => string | undefined) {
   if (secretSource(text) !== undefined) return undefined;
-  if (format === 'svc-duration' && durationMs(text) === undefined) {
+  if (format === 'duration' && durationMs(text) === undefined) {
     return { code: 'duration_invalid', message: 'must be a duration such as PT1M or 1m, without years and months' };
   }
-  const fault = format === 'svc-re2' ? expressionFault(text) : undefined;
+  const fault = format === 're2' ? expressionFault(text) : undefined;
   return fault === undefined ? undefined : { code: 'pattern_invalid', message: fault };
 }
 

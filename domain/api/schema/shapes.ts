@@ -11,9 +11,9 @@ export const status: Schema = { type: 'integer', minimum: 100, maximum: 599 };
 /** Free JSON object. */
 export const anyObject: Schema = { type: 'object' };
 /** A duration, ISO 8601 or short; what the text means is checked in `rules.ts`. */
-export const duration: Schema = { type: 'string', format: 'svc-duration' };
+export const duration: Schema = { type: 'string', 'x-svc-format': 'duration' };
 /** A regular expression in RE2 syntax. */
-export const expression: Schema = { type: 'string', format: 'svc-re2' };
+export const expression: Schema = { type: 'string', 'x-svc-format': 're2' };
 export const httpToken: Schema = { type: 'string', pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" };
 
 /** One of these words; the empty text says nothing. */
