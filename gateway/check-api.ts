@@ -15,6 +15,7 @@ import type { ApiId, OrgId } from '../domain/ids.ts';
 import { isObject, objectAt } from '../domain/json.ts';
 import { createShapeCheck, type ShapeCheck } from '../domain/json-schema.ts';
 import { typeName } from '../domain/json-schema-keywords.ts';
+import { atClassicPlace, createCheckClassic } from './check-classic.ts';
 import { expressionFault } from './expressions.ts';
 
 type ApiToCheck = {
@@ -40,7 +41,8 @@ export function createCheckApi(): CheckApi {
   const checkStreams = createShapeCheck(streamsExtensionSchema);
   const checkOas = createShapeCheck(oasExtensionSchema);
   const checkStreaming = createShapeCheck(streamingSchema);
-  return function checkApi({ apiId, orgId, kind, document }) {
+  const checkClassic = createCheckClassic();
+  const checkOpenApi: CheckApi = ({ apiId, orgId, kind, document }) => {
     const extension = objectAt(document, gatewayExtension);
     const streaming = document[streamingExtension];
     const shape = [
@@ -58,6 +60,17 @@ export function createCheckApi(): CheckApi {
     if (rules.length > 0) return { problems: rules, warnings, stage: 'rules' };
     const { definition, problems } = readDefinition(document, { apiId, orgId, kind });
     return problems.length > 0 ? { problems, warnings, stage: 'rules' } : { definition, problems, warnings };
+  };
+  return function checkApi(api) {
+    if (api.kind !== 'classic') return checkOpenApi(api);
+    const { problems, warnings, converted } = checkClassic(api.document);
+    if (!converted) return { problems, warnings, stage: 'schema' };
+    const checked = checkOpenApi({ ...api, document: converted.document });
+    return {
+      ...checked,
+      problems: checked.problems.map((problem) => atClassicPlace(converted, api.document, problem)),
+      warnings: [...warnings, ...checked.warnings.map((warning) => atClassicPlace(converted, api.document, warning))],
+    };
   };
 }
 

@@ -1,4 +1,5 @@
 /** The effective chain of an API for people: the rows of `stack.ts` that are on, the upstream, and why a configured block is none of them. */
+import { canonical } from '../domain/api/classic/codec.ts';
 import { type ApiDefinition, type ApiDocument, gatewayExtension } from '../domain/api/definition.ts';
 import type { Json, JsonObject } from '../domain/event.ts';
 import { at, isObject, isOn, objectAt, pointerStep } from '../domain/json.ts';
@@ -21,7 +22,7 @@ export type ChainEntry = {
 
 /** First what runs, in the order in which it runs, then what is configured and does not. */
 export function describeChain(definition: ApiDefinition, document: ApiDocument): readonly ChainEntry[] {
-  const extension = objectAt(document, gatewayExtension) ?? {};
+  const extension = objectAt(canonical(document), gatewayExtension) ?? {};
   const rows = (phase: StackRow['phase']): readonly ChainEntry[] =>
     stack.filter((row) => row.phase === phase && row.on(definition)).map((row) => running(row, definition, extension));
   const { upstream } = definition;

@@ -1,6 +1,7 @@
 /** What lists know of an API: its entry, the labels by which it is found, and the versions that it has. */
 import { isActive, isInternal } from '../domain/api/api.ts';
 import { namedCertificates } from '../domain/api/certificate-uses.ts';
+import { canonical } from '../domain/api/classic/codec.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from '../domain/api/definition.ts';
 import { normalHost, normalListenPath } from '../domain/api/paths.ts';
 import { expirationOf, listedVersions, selfName, type VersionNames, versionNames } from '../domain/api/versioning.ts';
@@ -70,7 +71,8 @@ const hasVersions = 'versions';
 const certificateLabel = (certId: string): string => `cert:${certId}`;
 const versionLabel = (id: string): string => `version:${id}`;
 
-export function factsOf(document: ApiDocument) {
+export function factsOf(given: ApiDocument) {
+  const document = canonical(given);
   const list = listedVersions(document);
   const expiration = expirationOf(document);
   const certificates = namedCertificates(document).map(({ certId, role }) => ({ certId, role }));

@@ -1,4 +1,5 @@
 /** A change in words: the RFC 6902 difference of a document grouped by feature, and one line for everything else that happens. */
+import { nameOfApi } from '../domain/api/api.ts';
 import { gatewayExtension, streamingExtension } from '../domain/api/definition.ts';
 import type { CertificateFacts } from '../domain/certificate.ts';
 import type { CertificateUse } from '../domain/certificate-use.ts';
@@ -126,9 +127,9 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
   if (isAccess(event)) return summariseAccess(event);
   switch (event.type) {
     case 'ApiDefinitionCreated':
-      return [`API "${textAt(event.document, gatewayExtension, 'info', 'name') ?? event.apiId}" created`];
+      return [`API "${nameOfApi(event.document) ?? event.apiId}" created`];
     case 'ApiDefinitionImported':
-      return [`API "${textAt(event.document, gatewayExtension, 'info', 'name') ?? event.apiId}" imported`];
+      return [`API "${nameOfApi(event.document) ?? event.apiId}" imported`];
     case 'ApiDefinitionPatched':
     case 'ApiDefinitionReplaced':
       return changes(event);

@@ -1,6 +1,5 @@
 /** The history: one document per event, saying who changed what, when, why and in which words (management design 12). */
-import { isActive, isInternal } from '../domain/api/api.ts';
-import { gatewayExtension } from '../domain/api/definition.ts';
+import { isActive, isInternal, nameOfApi } from '../domain/api/api.ts';
 import { never, type Recorded } from '../domain/event.ts';
 import { categoryOf, type Position } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
@@ -129,7 +128,7 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'ApiDefinitionReplaced':
     case 'ApiDefinitionRolledBack': {
       const { document, docSha256 } = event;
-      const name = textAt(document, gatewayExtension, 'info', 'name') ?? '';
+      const name = nameOfApi(document) ?? '';
       return { name, docSha256, active: isActive(document), internal: isInternal(document) };
     }
     case 'ApiActivated':

@@ -4,8 +4,9 @@ import { type DocumentSecret, type SealedSecrets, sameDocument } from '../docume
 import { apiExists, apiUnknown, kindMismatch, type Warning } from '../errors.ts';
 import { type JsonObject, never } from '../event.ts';
 import type { ApiId, OrgId } from '../ids.ts';
-import { at } from '../json.ts';
+import { at, textAt } from '../json.ts';
 import { type Labelled, type Labels, labelled, sameLabels } from '../labels.ts';
+import { canonical } from './classic/codec.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from './definition.ts';
 
 /** What the caller meant by a PATCH: the mode, the query settings as given, and the SHA-256 of the body. */
@@ -72,6 +73,8 @@ export type ApiCommand =
   | ({ readonly type: 'CreateApi'; readonly source?: ImportSource } & Target & Settled & Labelled)
   | ({ readonly type: 'PatchApi'; readonly intent: PatchIntent } & Target & Settled)
   | ({ readonly type: 'ReplaceApi' } & Target & Settled & Labelled)
+  /** The same API in another written form; `kind` is the new one. */
+  | ({ readonly type: 'ConvertApi' } & Target & Settled)
   | ({ readonly type: 'RollbackApi'; readonly toRevision: string; readonly reason: string } & Target &
       Settled &
       Labelled)
@@ -96,10 +99,14 @@ export function existingApi(state: ApiState, orgId: OrgId): Extract<ApiState, { 
 }
 
 export const isActive = (document: ApiDocument): boolean =>
-  at(document, gatewayExtension, 'info', 'state', 'active') === true;
+  at(canonical(document), gatewayExtension, 'info', 'state', 'active') === true;
 
 export const isInternal = (document: ApiDocument): boolean =>
-  at(document, gatewayExtension, 'info', 'state', 'internal') === true;
+  at(canonical(document), gatewayExtension, 'info', 'state', 'internal') === true;
+
+/** The display name, in whatever form the document is written. */
+export const nameOfApi = (document: ApiDocument): string | undefined =>
+  textAt(canonical(document), gatewayExtension, 'info', 'name');
 
 function decide(command: ApiCommand, state: ApiState): readonly ApiEvent[] {
   if (command.type === 'CreateApi') {
@@ -107,7 +114,8 @@ function decide(command: ApiCommand, state: ApiState): readonly ApiEvent[] {
     return [made(command), ...flagsOfNew(command)];
   }
   const current = existingApi(state, command.orgId);
-  if (current.kind !== command.kind) throw kindMismatch(command.apiId, current.kind, routeOf(current.kind));
+  if (command.type !== 'ConvertApi' && current.kind !== command.kind)
+    throw kindMismatch(command.apiId, current.kind, routeOf(current.kind));
   const { orgId, apiId } = command;
   switch (command.type) {
     case 'DeleteApi':
@@ -127,13 +135,14 @@ const made = (command: Extract<ApiCommand, { type: 'CreateApi' }>): ApiEvent =>
     : whole('ApiDefinitionCreated', command, command.labels);
 
 function changed(
-  command: Extract<ApiCommand, { type: 'PatchApi' | 'ReplaceApi' | 'RollbackApi' }>,
+  command: Extract<ApiCommand, { type: 'PatchApi' | 'ReplaceApi' | 'ConvertApi' | 'RollbackApi' }>,
   labels: Labels | undefined,
 ): ApiEvent {
   switch (command.type) {
     case 'PatchApi':
       return { ...whole('ApiDefinitionPatched', command, labels), intent: command.intent };
     case 'ReplaceApi':
+    case 'ConvertApi':
       return whole('ApiDefinitionReplaced', command, labels);
     case 'RollbackApi':
       return {

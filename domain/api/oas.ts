@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../event.ts';
 import type { ApiId, OrgId } from '../ids.ts';
 import { at, isObject, isOn, objectAt, textAt, texts } from '../json.ts';
 import { readAuthentication } from './authentication.ts';
+import { canonical } from './classic/codec.ts';
 import type { ApiDefinition, ApiDocument, ApiKind, Cors, HeaderTransform, RateLimit } from './definition.ts';
 import { gatewayExtension } from './definition.ts';
 import { durationMs } from './duration.ts';
@@ -19,9 +20,10 @@ const numberAt = (value: Json | undefined, ...path: readonly string[]): number =
 };
 
 export function readDefinition(
-  document: ApiDocument,
+  given: ApiDocument,
   ids: { readonly apiId: ApiId; readonly orgId: OrgId; readonly kind: ApiKind },
 ): { readonly definition: ApiDefinition; readonly problems: readonly Problem[] } {
+  const document = canonical(given);
   const extension = objectAt(document, gatewayExtension) ?? {};
   const server = objectAt(extension, 'server') ?? {};
   const middleware = objectAt(extension, 'middleware', 'global') ?? {};
@@ -52,7 +54,7 @@ export function readDefinition(
 
 /** Labels of the gateways that run it; none while they are switched off. */
 export function tagsOf(document: ApiDocument): readonly string[] {
-  const labels = at(document, gatewayExtension, 'server', 'gatewayTags');
+  const labels = at(canonical(document), gatewayExtension, 'server', 'gatewayTags');
   return isOn(labels) ? texts(at(labels, 'tags')) : [];
 }
 

@@ -2,6 +2,7 @@
 import { type Problem, Refusal, type Warning } from '../errors.ts';
 import type { Json, JsonObject } from '../event.ts';
 import { at, isObject, isOn, objectAt, pointerStep, textAt, withMember, withoutMember } from '../json.ts';
+import { canonical, isClassic, withVersioning } from './classic/codec.ts';
 import { type ApiDocument, gatewayExtension, type Versioning } from './definition.ts';
 
 const place = ['info', 'versioning'] as const;
@@ -46,7 +47,8 @@ const entriesOf = (block: JsonObject | undefined): readonly Entry[] => {
     : [];
 };
 
-const blockOf = (document: ApiDocument): JsonObject | undefined => objectAt(document, gatewayExtension, ...place);
+const blockOf = (document: ApiDocument): JsonObject | undefined =>
+  objectAt(canonical(document), gatewayExtension, ...place);
 
 /** The versions that a document lists, whether its versioning is on or not. */
 export const listedVersions = (document: ApiDocument): readonly Entry[] => entriesOf(blockOf(document));
@@ -187,13 +189,13 @@ export function withoutVersion(
   };
 }
 
-const withBlock = (document: ApiDocument, block: JsonObject): ApiDocument => ({
-  ...document,
-  [gatewayExtension]: withMember(objectAt(document, gatewayExtension) ?? {}, place, block),
-});
+const withBlock = (document: ApiDocument, block: JsonObject): ApiDocument =>
+  isClassic(document)
+    ? withVersioning(document, block)
+    : { ...document, [gatewayExtension]: withMember(objectAt(document, gatewayExtension) ?? {}, place, block) };
 
 /** The end of the API's life as written; empty when it has none. */
 export const expirationOf = (document: ApiDocument): string => {
-  const value = at(document, gatewayExtension, 'info', 'expiration');
+  const value = at(canonical(document), gatewayExtension, 'info', 'expiration');
   return typeof value === 'string' && value !== '-1' ? value : '';
 };

@@ -1,11 +1,10 @@
 /** The domain and listen path that an API holds: which reservations a change of its document takes and lets go. */
+import { nameOfApi } from '../../domain/api/api.ts';
 import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
-import { gatewayExtension } from '../../domain/api/definition.ts';
 import { readDefinition } from '../../domain/api/oas.ts';
 import { routeClaim } from '../../domain/api/paths.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type ApiId, type OrgId, routeStream, toApiId } from '../../domain/ids.ts';
-import { textAt } from '../../domain/json.ts';
 import { type ReservationState, reservation } from '../../domain/reservation.ts';
 import { sha256Hex } from './derived-fields.ts';
 import type { PlannedWrite } from './handle-command.ts';
@@ -21,7 +20,7 @@ export function routeOfDocument(document: ApiDocument, owner: Owner): Route {
   return { claim: routeClaim(domain, listenPath), listenPath, text: `${domain ?? ''}${listenPath}` };
 }
 
-const apiName = (document: ApiDocument): string => textAt(document, gatewayExtension, 'info', 'name') ?? '';
+const apiName = (document: ApiDocument): string => nameOfApi(document) ?? '';
 
 export const claimStream = (claim: string): string => routeStream(sha256Hex(claim));
 

@@ -8,15 +8,9 @@ import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
+import { type DocumentChange, maxRemarks, type NextDocument } from './api-change.ts';
 import { claimWrites, type Owner } from './api-claims.ts';
-import {
-  type DocumentChange,
-  linesOf,
-  maxRemarks,
-  type NextDocument,
-  nextDocument,
-  rollbackRefused,
-} from './api-next.ts';
+import { linesOf, nextDocument, rollbackRefused } from './api-next.ts';
 import { changeMeta } from './api-representation.ts';
 import type { BlastRadius } from './blast-radius.ts';
 import { certificateReferences } from './certificate-references.ts';
@@ -154,7 +148,8 @@ function toCommand(
     case 'CreateApi':
       return { type: 'CreateApi', ...settled, ...(change.imported ? { source: masked(change.imported.source) } : {}) };
     case 'ReplaceApi':
-      return { type: 'ReplaceApi', ...settled };
+    case 'ConvertApi':
+      return { type: change.type, ...settled };
     case 'PatchApi': {
       const { given, bodySha256 } = change;
       const settings = withMasks(given);
@@ -219,6 +214,8 @@ function bodyOf(outcome: Outcome, meta: JsonObject | undefined): JsonObject {
       return documented('API updated.', meta);
     case 'PatchApi':
       return documented('API updated', meta);
+    case 'ConvertApi':
+      return documented('API converted', meta);
     case 'DeleteApi':
       return documented('API deleted.', meta);
     case 'RollbackApi': {

@@ -1,81 +1,48 @@
 /** The document that a change would store: settled against what is there, and checked by the rules of today. */
-import type { ApiState, ImportSource, Settled } from '../../domain/api/api.ts';
-import { type ApiDocument, type ApiKind, gatewayExtension } from '../../domain/api/definition.ts';
+import { isClassic } from '../../domain/api/classic/codec.ts';
+import { type ApiDocument, gatewayExtension } from '../../domain/api/definition.ts';
 import { type SettleInput, settle } from '../../domain/api/import-settings.ts';
-import type { ImportSettings } from '../../domain/api/query-settings.ts';
-import type { PublicGateway } from '../../domain/api/servers.ts';
-import type { TakenSecrets } from '../../domain/document-secrets.ts';
-import { definitionInvalid, definitionRefused, type Problem, type Warning } from '../../domain/errors.ts';
-import type { JsonObject } from '../../domain/event.ts';
-import type { EventStore } from '../../domain/event-store.ts';
-import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
-import { objectAt, textAt, withMember } from '../../domain/json.ts';
-import type { CheckApi } from '../../gateway/check-api.ts';
+import { definitionInvalid, definitionRefused, type Problem } from '../../domain/errors.ts';
+import { apiStream } from '../../domain/ids.ts';
+import { objectAt, withMember } from '../../domain/json.ts';
+import {
+  type BodyChange,
+  bounded,
+  type Deps,
+  type DocumentChange,
+  dbIdOf,
+  type Existing,
+  maxRemarks,
+  type NextDocument,
+  type Options,
+  refuseUnknown,
+  storedOf,
+} from './api-change.ts';
+import { convertedDocument, nextClassic } from './classic-commands.ts';
 import { goneSecrets, openDocument, takeApiSecrets } from './definition-secrets.ts';
 import { Rejection } from './errors.ts';
-import type { HeldSecrets } from './held-secrets.ts';
 import { loadApi } from './load.ts';
-import type { PatchBody } from './patch-body.ts';
-import type { ValidateOpenApi } from './validate.ts';
-
-type FromBody = {
-  readonly kind: ApiKind;
-  readonly apiId: ApiId;
-  /** Remarks on parameters of the request. */
-  readonly remarks: readonly Warning[];
-};
-
-type Import = { readonly settings: ImportSettings; readonly source: ImportSource };
-
-export type DocumentChange =
-  | ({
-      readonly type: 'CreateApi';
-      readonly dbId: string;
-      readonly body: JsonObject;
-      /** An OpenAPI document without extension comes in. */
-      readonly imported?: Import;
-    } & FromBody)
-  | ({ readonly type: 'ReplaceApi'; readonly body: JsonObject } & FromBody)
-  | ({
-      readonly type: 'PatchApi';
-      readonly body: PatchBody;
-      readonly settings: ImportSettings;
-      readonly given: Readonly<Record<string, string>>;
-      readonly bodySha256: string;
-    } & FromBody)
-  | { readonly type: 'RollbackApi'; readonly apiId: ApiId; readonly toRevision: bigint; readonly reason: string };
-
-export type NextDocument = { readonly kind: ApiKind; readonly settled: Settled };
-
-type Existing = Extract<ApiState, { exists: true }>;
-
-type Deps = {
-  readonly store: EventStore;
-  readonly secrets: HeldSecrets;
-  readonly check: CheckApi;
-  readonly validate: ValidateOpenApi;
-  /** Addresses that exports put into `servers`. */
-  readonly gateways?: readonly PublicGateway[];
-};
-
-type Options = { readonly orgId: OrgId; readonly isStrict: boolean };
 
 export const nextDocument = (
   deps: Deps,
   change: DocumentChange,
   current: Existing | undefined,
   options: Options,
-): Promise<NextDocument> =>
-  change.type === 'RollbackApi'
-    ? nextFromHistory(deps, change, current, options)
-    : nextFromBody(deps, change, current, options);
+): Promise<NextDocument> => {
+  if (change.type === 'RollbackApi') return nextFromHistory(deps, change, current, options);
+  if (change.type === 'ConvertApi') return convertedDocument(deps, change, current, options);
+  return nextFromBody(deps, change, current, options);
+};
 
 export async function nextFromBody(
-  { secrets, check, validate, gateways = [] }: Omit<Deps, 'store'>,
-  change: Exclude<DocumentChange, { type: 'RollbackApi' }>,
+  deps: Omit<Deps, 'store'>,
+  change: BodyChange,
   current: Existing | undefined,
-  { orgId, isStrict }: Options,
+  options: Options,
 ): Promise<NextDocument> {
+  if (change.kind === 'classic') return nextClassic(deps, change, current, options);
+  const { secrets, check, validate, gateways = [] } = deps;
+  const { orgId, isStrict } = options;
   const { kind, apiId } = change;
   const asked = askedOf(change, current);
   await validate(asked.body);
@@ -95,10 +62,7 @@ export async function nextFromBody(
 }
 
 /** What the change wants to have settled. A patch of parts is laid over what is stored now. */
-function askedOf(
-  change: Exclude<DocumentChange, { type: 'RollbackApi' }>,
-  current: Existing | undefined,
-): Pick<SettleInput, 'body' | 'settings' | 'mode'> {
+function askedOf(change: BodyChange, current: Existing | undefined): Pick<SettleInput, 'body' | 'settings' | 'mode'> {
   switch (change.type) {
     case 'CreateApi': {
       const { body, imported } = change;
@@ -112,31 +76,6 @@ function askedOf(
       return { body: body.over(current?.document ?? {}), settings, mode };
     }
   }
-}
-
-const storedOf = ({ document, secrets }: TakenSecrets): Pick<Settled, 'document' | 'secrets'> => ({
-  document,
-  secrets,
-});
-
-/** Problems of an answer, and warnings of an answer and its event. */
-export const maxRemarks = 100;
-
-export function bounded(warnings: readonly Warning[]): readonly Warning[] {
-  const left = warnings.length - maxRemarks;
-  if (left <= 0) return warnings;
-  return [...warnings.slice(0, maxRemarks), { pointer: '', code: 'more_warnings', text: `${left} further warnings` }];
-}
-
-const dbIdOf = (current: Existing | undefined): string =>
-  textAt(current?.document, gatewayExtension, 'info', 'dbId') ?? '';
-
-/** `strict=true`: unknown keys are errors. */
-function refuseUnknown(warnings: readonly Warning[]): void {
-  const problems = warnings
-    .filter(({ code }) => code === 'unknown_key')
-    .map(({ pointer, code, text }): Problem => ({ pointer, code, message: text }));
-  if (problems.length > 0) throw definitionInvalid(problems.slice(0, maxRemarks));
 }
 
 async function nextFromHistory(
@@ -171,6 +110,7 @@ export const linesOf = (problems: readonly Problem[]): string =>
 
 /** The storage id belongs to the API as it lives now, also when it was deleted and made again since. */
 function withCurrentDbId(document: ApiDocument, dbId: string): ApiDocument {
+  if (isClassic(document)) return { ...document, id: dbId };
   const extension = objectAt(document, gatewayExtension) ?? {};
   return { ...document, [gatewayExtension]: withMember(extension, ['info', 'dbId'], dbId) };
 }

@@ -24,6 +24,7 @@ export const errorCatalogue = {
   certificate_in_use: { status: 409, title: 'APIs or keys use the certificate' },
   certificate_invalid: { status: 400, title: 'The upload is refused' },
   certificate_unknown: { status: 404, title: 'The certificate does not exist' },
+  classic_unsupported: { status: 400, title: 'The Classic definition needs what this gateway does not offer' },
   content_type: { status: 415, title: 'The content type is not accepted here' },
   definition_invalid: { status: 400, title: 'The document is not valid' },
   definition_refused: { status: 400, title: 'The document breaks a rule' },

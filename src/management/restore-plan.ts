@@ -20,7 +20,7 @@ import {
 import { webhook } from '../../domain/webhook.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
-import { bounded } from './api-next.ts';
+import { bounded } from './api-change.ts';
 import {
   type ConfigKind,
   certificateAtRevision,

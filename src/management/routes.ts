@@ -8,6 +8,7 @@ import { catalogueRoutes } from './routes/catalogue.ts';
 import { certificateChangeRoutes } from './routes/certificate-changes.ts';
 import { certificateRoutes } from './routes/certificates.ts';
 import { chainRoutes } from './routes/chain.ts';
+import { classicRoutes } from './routes/classic.ts';
 import { configRoutes } from './routes/config.ts';
 import { definitionExportRoutes } from './routes/definition-export.ts';
 import { definitionImportRoutes } from './routes/definition-import.ts';
@@ -22,7 +23,6 @@ import { policyRoutes } from './routes/policies.ts';
 import { projectionRoutes } from './routes/projections.ts';
 import { revisionRoutes } from './routes/revisions.ts';
 import { rolloutRoutes } from './routes/rollout.ts';
-import { schemaRoutes } from './routes/schemas.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { versionRoutes } from './routes/versions.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
@@ -32,6 +32,7 @@ export const routes: readonly Route[] = [
   ...definitionImportRoutes,
   ...definitionExportRoutes,
   ...catalogueRoutes,
+  ...classicRoutes,
   ...versionRoutes,
   ...revisionRoutes,
   ...chainRoutes,
@@ -51,7 +52,6 @@ export const routes: readonly Route[] = [
   ...rolloutRoutes,
   ...feedRoutes,
   ...projectionRoutes,
-  ...schemaRoutes,
   ...metaRoutes,
   ...docsRoutes,
 ];

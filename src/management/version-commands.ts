@@ -56,7 +56,11 @@ export function withVersions(apiCommands: ApiCommands, deps: VersionDeps): Versi
 
 /** Whether a change may end or begin what joins a base and a version: such changes wait for each other. */
 const links = (change: ApiChange, { version }: Options): boolean =>
-  change.type === 'DeleteApi' || change.type === 'RollbackApi' || version !== undefined || mayList(change);
+  change.type === 'DeleteApi' ||
+  change.type === 'RollbackApi' ||
+  change.type === 'ConvertApi' ||
+  version !== undefined ||
+  mayList(change);
 
 /** What a patch of parts lists is only known when it is laid over what is stored. */
 function mayList(change: Extract<ApiChange, { readonly body: unknown }>): boolean {

@@ -116,6 +116,7 @@ export const orders: readonly Order[] = [
       ['standing.ts'],
       ['feed', 'compile.ts'],
       ['check-api.ts', 'describe-chain.ts'],
+      ['check-classic.ts'],
       ['stack.ts'],
       ['middleware'],
       ['plugins', 'upstream', 'streams', 'analytics', 'event-handlers.ts'],

@@ -1,6 +1,7 @@
 /** All APIs of an organisation: the list, and one API in its own kind. */
 import { toApiId } from '../../../domain/ids.ts';
 import { listApis } from '../../../projections/api-catalog.ts';
+import { formats, inForm } from '../api-form.ts';
 import {
   booleanParameter,
   type Call,
@@ -39,9 +40,10 @@ async function list(call: Call, services: Services): Promise<Reply> {
 }
 
 async function read(call: Call, services: Services): Promise<Reply> {
-  const found = await readApi(call, services, toApiId(call.params['apiId'] ?? ''));
+  const stored = await readApi(call, services, toApiId(call.params['apiId'] ?? ''));
+  const { found, headers } = inForm(call, stored);
   const reply = replyWithApi(call, services, found);
-  return { ...reply, headers: { ...reply.headers, 'x-svc-api-kind': found.kind } };
+  return { ...reply, headers: { ...reply.headers, ...headers, 'x-svc-api-kind': stored.kind } };
 }
 
 const remove = (call: Call, { commands, apiCommands }: Services): Promise<Reply> =>
@@ -93,13 +95,19 @@ export const catalogueRoutes: readonly Route[] = [
     tag: 'apis',
     scope: 'apis:read',
     form: 'documented',
-    parameters: [parameter.at, parameter.minRevision, parameter.ifNoneMatch],
+    parameters: [
+      queryParameter('format', 'The document in this form; what it leaves out is counted in x-svc-warnings.', {
+        type: 'string',
+        enum: [...formats],
+      }),
+      ...[parameter.at, parameter.minRevision, parameter.ifNoneMatch, parameter.prefer],
+    ],
     answer: {
       description: 'The document',
       schema: { $ref: '#/components/schemas/ApiDocument' },
       example: { openapi: '3.0.3', info: { title: 'Orders', version: '1.0.0' }, paths: {} },
     },
-    errors: ['api_unknown', 'at_invalid', 'id_invalid', 'revision_not_reached'],
+    errors: ['api_unknown', 'at_invalid', 'id_invalid', 'query_invalid', 'revision_not_reached'],
     handle: read,
   },
   {
