@@ -64,10 +64,12 @@ export const labelsOf = ({
   withFlag(orgId, `internal:${internal}`),
   ...(versions ? [withFlag(orgId, hasVersions)] : []),
   ...new Set((versions?.list ?? []).map(({ id }) => withFlag(orgId, versionLabel(id)))),
+  ...(certificates.length > 0 ? [withFlag(orgId, namesCertificates)] : []),
   ...new Set(certificates.map(({ certId }) => withFlag(orgId, certificateLabel(certId)))),
 ];
 
 const hasVersions = 'versions';
+const namesCertificates = 'certificates';
 const certificateLabel = (certId: string): string => `cert:${certId}`;
 const versionLabel = (id: string): string => `version:${id}`;
 
@@ -94,7 +96,13 @@ export function factsOf(given: ApiDocument) {
 export const countApisNaming = (documents: DocumentReader, orgId: OrgId, certId: string): number =>
   documents.count(apiEntries, [withFlag(orgId, certificateLabel(certId))]);
 
-/** Those APIs, oldest first. */
+/** Every API that names a certificate, oldest first. */
+export const apisWithCertificates = (documents: DocumentReader, orgId: OrgId): readonly ApiEntry[] =>
+  documents
+    .list(apiEntries, { labels: [withFlag(orgId, namesCertificates)], limit: documents.count(apiEntries) })
+    .map(({ body }) => body as ApiEntry);
+
+/** Those that name one, oldest first. */
 export const apisNaming = (
   documents: DocumentReader,
   orgId: OrgId,

@@ -192,10 +192,10 @@ export function listCertificates(
   const count = documents.count(entries, [label]);
   const window = page <= 0 ? { limit: count } : { limit: pageSize, offset: (page - 1) * pageSize };
   const found = documents.list(entries, { labels: [label], ...window }).map(({ body }) => body as CertificateEntry);
-  const usedBy = ({ certId }: CertificateEntry): number => countUses(documents, orgId, certId);
+  const countOf = isDetailed ? countUses(documents, orgId, found.length) : () => 0;
   return {
     cert_basics: found.map((entry) =>
-      isDetailed ? { ...basics(entry), ...details(entry, now), used_by: usedBy(entry) } : basics(entry),
+      isDetailed ? { ...basics(entry), ...details(entry, now), used_by: countOf(entry.certId) } : basics(entry),
     ),
     pages: page <= 0 ? 1 : Math.max(1, Math.ceil(count / pageSize)),
   };

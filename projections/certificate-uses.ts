@@ -2,8 +2,8 @@
 import type { ApiKind } from '../domain/api/definition.ts';
 import type { CertificateRole } from '../domain/certificate-use.ts';
 import type { CertId, KeyHash, OrgId } from '../domain/ids.ts';
-import { type ApiEntry, apisNaming, countApisNaming } from './api-entries.ts';
-import { keysWithCertificate } from './keys.ts';
+import { type ApiEntry, apisNaming, apisWithCertificates, countApisNaming } from './api-entries.ts';
+import { keyCounter, keysWithCertificate } from './keys.ts';
 import type { DocumentReader } from './read-model-store.ts';
 
 /** An element of `apis` and `used_by`; names are those of the wire. */
@@ -25,9 +25,21 @@ const toUser =
     return { api_id: apiId, name, usage_type: [...new Set(roles)], svc_api_type: kindName(kind) };
   };
 
-/** APIs and keys together. */
-export const countUses = (documents: DocumentReader, orgId: OrgId, certId: CertId): number =>
-  countApisNaming(documents, orgId, certId) + keysWithCertificate(documents, orgId, certId).length;
+/** More certificates than this are counted in one pass over the APIs. */
+const maxLookUps = 500;
+
+/** How many APIs and keys use each of so many certificates. */
+export function countUses(documents: DocumentReader, orgId: OrgId, certificates: number): (certId: CertId) => number {
+  const countKeys = keyCounter(documents, orgId);
+  if (certificates <= maxLookUps) {
+    return (certId) => countApisNaming(documents, orgId, certId) + countKeys(certId);
+  }
+  const counts = new Map<string, number>();
+  for (const { certificates: named = [] } of apisWithCertificates(documents, orgId)) {
+    for (const certId of new Set(named.map((use) => use.certId))) counts.set(certId, (counts.get(certId) ?? 0) + 1);
+  }
+  return (certId) => (counts.get(certId) ?? 0) + countKeys(certId);
+}
 
 /** Oldest first. */
 export const apisUsing = (documents: DocumentReader, orgId: OrgId, certId: CertId): readonly CertificateUser[] =>

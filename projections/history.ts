@@ -142,16 +142,14 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'CertificateImported':
       return { name: (event.name ?? before.name) || event.parsed.subjectCn || 'public key' };
     case 'CertificateRenamed':
+    case 'OrganisationCreated':
+    case 'OrganisationUpdated':
       return { name: event.name };
     case 'CertificateKeyAttached':
     case 'CertificateExpiringSoon':
     case 'CertificateExpired':
     case 'CertificateDeleted':
     case 'CertificateKeyShredded':
-      return before;
-    case 'OrganisationCreated':
-    case 'OrganisationUpdated':
-      return { name: event.name };
     case 'ConfigRestored':
     case 'SecretShredded':
       return before;
@@ -176,7 +174,6 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
       return { name: textAt(event.document, 'alias') ?? event.prefix, docSha256: event.docSha256 };
     case 'PolicyCreated':
     case 'PolicyUpdated':
-      return { name: textAt(event.document, 'name') ?? '', docSha256: event.docSha256 };
     case 'WebhookCreated':
     case 'WebhookUpdated':
       return { name: textAt(event.document, 'name') ?? '', docSha256: event.docSha256 };

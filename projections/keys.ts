@@ -84,7 +84,7 @@ function put(
     ...policies.map((id) => within(orgId, `policy:${id}`)),
     ...tags.map((tag) => within(orgId, `tag:${tag}`)),
     ...Object.keys(objectAt(document, 'access_rights') ?? {}).map((id) => within(orgId, `api:${id}`)),
-    ...boundCertificates(document).map((id) => within(orgId, `cert:${id}`)),
+    ...boundCertificates(document).flatMap((id) => [within(orgId, isBound), within(orgId, `cert:${id}`)]),
   ];
   const place = { id: keyHash, sort: createdPosition };
   return [
@@ -109,6 +109,14 @@ export function keysWithPolicy(documents: DocumentReader, orgId: OrgId, policyId
   const labels = [within(orgId, `policy:${policyId}`)];
   return documents.list(entries, { labels, limit: documents.count(entries, labels) }).map(({ id }) => id as KeyHash);
 }
+
+const isBound = 'bound';
+
+/** How many keys are bound to a certificate. Most installations have none: then no certificate costs a look-up. */
+export const keyCounter = (documents: DocumentReader, orgId: OrgId): ((certId: string) => number) =>
+  documents.count(entries, [within(orgId, isBound)]) === 0
+    ? () => 0
+    : (certId) => documents.count(entries, [within(orgId, `cert:${certId}`)]);
 
 /** Hashes of the keys that are bound to a certificate. */
 export function keysWithCertificate(documents: DocumentReader, orgId: OrgId, certId: string): readonly KeyHash[] {

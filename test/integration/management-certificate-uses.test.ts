@@ -189,6 +189,30 @@ describe('certificates in use', () => {
       expect((await call('DELETE', `/api/certs/${certId}`)).status).to.equal(200);
     });
 
+    it('of keys go too, and a key that was bound to nothing else is switched off', async () => {
+      const [certId, other] = [await upload(), await upload(selfSigned('other.example').certificate)];
+      const create = async (document: JsonObject) => {
+        const answer = await call('POST', '/api/keys', JSON.stringify(document), json);
+        expect(answer.status, answer.text).to.equal(200);
+        return String(answer.json['key_hash']);
+      };
+      const single = await create({ alias: 'single', certificate: certId });
+      const several = await create({ alias: 'several', mtls_static_certificate_bindings: [certId, other] });
+      const users = (await get('/api/certs?mode=detailed'))['cert_basics'] as readonly JsonObject[];
+      expect(users.map(({ used_by }) => used_by)).to.deep.equal([2, 1]);
+      expect([single, several]).to.include((await get(`/api/certs/dependencies/${certId}`))['key_cert']);
+      expect((await call('DELETE', `/api/certs/${certId}`)).json['Message']).to.contain(`key ${single}`);
+      const freed = await call('DELETE', `/api/certs/dependencies/${certId}`);
+      expect((freed.json['warnings'] as readonly JsonObject[]).map(({ code }) => code)).to.deep.equal(['key_disabled']);
+      const dataOf = async (hash: string) => (await get(`/api/keys/${hash}`))['data'] as JsonObject;
+      expect(await dataOf(single))
+        .to.include({ is_inactive: true })
+        .and.to.not.have.property('certificate');
+      expect(await dataOf(several)).to.deep.include({ mtls_static_certificate_bindings: [other] });
+      expect(await dataOf(several)).to.not.include({ is_inactive: true });
+      expect((await call('DELETE', `/api/certs/${certId}`)).status).to.equal(200);
+    });
+
     it('stay while a domain is served with the certificate', async () => {
       const certId = await upload();
       await call('POST', streams, serving('orders', certId));

@@ -200,12 +200,17 @@ function recorded(...given: readonly Given[]): readonly Recorded<DomainEvent>[] 
 /** Read models in memory in which a projection has folded the events. */
 export function folded(projection: Projection, ...given: readonly Given[]): ReadModelStore {
   const models = openSqliteReadModels(':memory:');
+  foldInto(models, projection, ...given);
+  return models;
+}
+
+/** The same into read models that other projections have filled. */
+export function foldInto(models: ReadModelStore, projection: Projection, ...given: readonly Given[]): void {
   const events = recorded(...given);
   const to = { logId: 'log', era: 0, version: projection.version, position: events.at(-1)?.position ?? '' };
   models.commit(projection.name, undefined, to, (documents, apply) => {
     for (const event of events) apply(projection.apply(event, documents));
   });
-  return models;
 }
 
 /** Everything that a projection has made. */

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { Refusal } from '../../../domain/errors.ts';
 import { toOrgId } from '../../../domain/ids.ts';
+import { apiCatalog } from '../../../projections/api-catalog.ts';
 import {
   type CertificateDetails,
   type CertificateQuery,
@@ -12,12 +13,15 @@ import {
   ownCertId,
 } from '../../../projections/certificate-list.ts';
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';
+import { apiDocument } from '../../support/documents.ts';
 import {
+  apiCreated,
   certIdOf,
   certificateDeleted,
   certificateFacts,
   certificateImported,
   folded,
+  foldInto,
   keyAttached,
   keyShredded,
   org,
@@ -245,5 +249,35 @@ describe('getCertificate', () => {
       .to.throw(Refusal)
       .with.property('code', 'certificate_foreign');
     expect(ownCertId(org, certIdOf('a.example'))).to.equal(certIdOf('a.example'));
+  });
+});
+
+describe('uses of many certificates', () => {
+  it('are the same counted one by one and in one pass', () => {
+    const names = Array.from({ length: 600 }, (_, index) => `c${index}`);
+    const models = folded(certificateList, ...names.map((name) => certificateImported(name)));
+    const using = (id: string, ...certificates: readonly string[]) =>
+      apiCreated({
+        id,
+        document: apiDocument({
+          info: { id },
+          server: {
+            listenPath: { value: `/${id}/`, strip: true },
+            customDomain: {
+              enabled: true,
+              name: 'a.example',
+              certificates: certificates.map((name) => certIdOf(name)),
+            },
+          },
+        }),
+      });
+    foldInto(models, apiCatalog, using('one', 'c0', 'c1', 'c1'), using('two', 'c1', 'c599'), using('three'));
+    const countsOf = (query: Parameters<typeof listCertificates>[2]) =>
+      listCertificates(models, org, { mode: 'detailed', ...query }, 0).cert_basics.map((one) =>
+        'used_by' in one ? one.used_by : undefined,
+      );
+    const all = countsOf({ page: 0 });
+    expect([all[0], all[1], all[2], all[599]]).to.deep.equal([1, 2, 0, 1]);
+    expect([...countsOf({ page: 1, pageSize: 300 }), ...countsOf({ page: 2, pageSize: 300 })]).to.deep.equal(all);
   });
 });
