@@ -1,7 +1,5 @@
 /** `svc api`: APIs, what they were at a time, their revisions, and bringing one back. */
 import { type Command, CommanderError } from 'commander';
-import type { JsonObject } from '../../domain/event.ts';
-import { objectAt } from '../../domain/json.ts';
 import type { Client } from '../management/client.ts';
 import { type ConnectionFlags, connect, withConnection } from './connection.ts';
 import { UsageError } from './failure.ts';
@@ -124,27 +122,17 @@ async function restore(terminal: Terminal, id: string, revision: string, flags: 
   terminal.printError(`See it with: svc api history ${id}`);
 }
 
-const extension = 'x-svc-api-gateway';
-const mediaTypes: Readonly<Record<string, string>> = { streams: 'application/vnd.svc.streams.oas' };
-
-/** The document as it stands with another state: a change in between is a conflict, never overwritten. */
+/** A patch of that one member: what others change meanwhile stays theirs. */
 async function setActive(terminal: Terminal, id: string, active: boolean, flags: Flags & RestoreFlags): Promise<void> {
   const client = connect(terminal, flags);
-  const { body: read, headers: tags } = await client.get(path(id));
-  const document = read as JsonObject;
-  const info = objectAt(document, extension, 'info') ?? {};
-  const state = { ...objectAt(info, 'state'), active };
-  const body = { ...document, [extension]: { ...objectAt(document, extension), info: { ...info, state } } };
   const kind = await kindOf(client, id);
   const headers = {
-    'if-match': tags.get('etag') ?? '*',
-    'content-type': mediaTypes[kind] ?? 'application/json',
+    'content-type': 'application/merge-patch+json',
     ...(flags.comment === undefined ? {} : { 'x-svc-comment': Buffer.from(flags.comment).toString('latin1') }),
   };
-  const answer = await client.send('PUT', `/api/apis/${kind}/${encodeURIComponent(id)}`, {
-    ...{ body: JSON.stringify(body), headers },
-    query: flags.dryRun ? { dryRun: 'true' } : {},
-  });
+  const body = JSON.stringify({ 'x-svc-api-gateway': { info: { state: { active } } } });
+  const query = flags.dryRun ? { dryRun: 'true' } : {};
+  const answer = await client.send('PATCH', `/api/apis/${kind}/${encodeURIComponent(id)}`, { body, headers, query });
   if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, answer.body);
   terminal.print(`API ${id} is ${active ? 'active' : 'not active'}`);
 }

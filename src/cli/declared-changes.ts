@@ -86,6 +86,11 @@ export async function sendSet(
     try {
       return await asked(client, { body, headers, query });
     } catch (error) {
+      if (!isDryRun && body.base === undefined && hasCode(error, ['precondition_required'])) {
+        // The organisation wants to hear what was looked at.
+        const { base } = await sendSet(terminal, flags, body, { isDryRun: true, declared });
+        return sendSet(terminal, flags, { ...body, base }, { isDryRun, declared });
+      }
       if (!isUncertain(error) || tries >= maxTries) throw told(error, declared);
       terminal.printError(`${(error as Error).message}. Asking again.`);
       await pause(1_000);
@@ -99,10 +104,11 @@ async function asked(client: Client, request: Parameters<Client['send']>[2]): Pr
   return { ...(body as Applied), ...(revision === null ? {} : { revision }) };
 }
 
+const hasCode = (error: unknown, codes: readonly string[]): boolean =>
+  error instanceof ServerError && error.cause instanceof ClientError && codes.includes(error.cause.code);
+
 const isUncertain = (error: unknown): boolean =>
-  error instanceof ServerError &&
-  error.cause instanceof ClientError &&
-  ['outcome_unknown', 'store_unavailable', 'idempotency_in_flight'].includes(error.cause.code);
+  hasCode(error, ['outcome_unknown', 'store_unavailable', 'idempotency_in_flight']);
 
 /** Refusals of objects at the place where they are written. */
 function told(error: unknown, declared: readonly Declared[]): unknown {

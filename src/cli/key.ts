@@ -1,6 +1,5 @@
 /** `svc key`: access keys by their hashes: creating, listing, showing, changing, rotating and deleting them. */
 import type { Command } from 'commander';
-import type { JsonObject } from '../../domain/event.ts';
 import { durationMs } from '../config/units.ts';
 import { type ConnectionFlags, connect, withConnection } from './connection.ts';
 import { UsageError } from './failure.ts';
@@ -156,30 +155,10 @@ async function update(terminal: Terminal, hash: string, flags: UpdateFlags): Pro
 
 type RotateFlags = WriteFlags & { readonly overlap?: string };
 
-/** The other key comes first: whatever goes wrong after it, nobody is locked out, and the message says what stands. */
 async function rotate(terminal: Terminal, hash: string, flags: RotateFlags): Promise<void> {
-  const overlapMs = flags.overlap === undefined ? undefined : durationMs(flags.overlap);
-  if (flags.overlap !== undefined && overlapMs === undefined) {
-    throw new UsageError(`--overlap: "${flags.overlap}" is no span such as 1h`);
-  }
-  const client = connect(terminal, flags);
-  const { body } = await client.get(path(hash));
-  const request = requestOf(flags);
-  const document = (body as { readonly data: JsonObject }).data;
-  const made = await client.send('POST', '/api/keys', { body: document, ...request });
-  await printKey(terminal, flags, made.body);
-  if (flags.dryRun) return;
-  const old = (body as { readonly key_hash: string }).key_hash;
-  try {
-    if (overlapMs === undefined) await client.send('DELETE', path(old), request);
-    else {
-      const expires = Math.floor((terminal.now().getTime() + overlapMs) / 1_000);
-      await client.send('PATCH', path(old), { body: { expires }, ...request });
-    }
-  } catch (error) {
-    terminal.printError(`The key before is still there: svc key delete ${old}`);
-    throw error;
-  }
+  const body = flags.overlap === undefined ? {} : { overlap: flags.overlap };
+  const answer = await connect(terminal, flags).send('POST', `${path(hash)}/rotate`, { body, ...requestOf(flags) });
+  await printKey(terminal, flags, answer.body);
 }
 
 async function remove(terminal: Terminal, hash: string, flags: WriteFlags): Promise<void> {

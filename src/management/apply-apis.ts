@@ -99,7 +99,7 @@ function withId(document: ApiDocument, apiId: ApiId): ApiDocument {
 }
 
 async function settledOf(
-  { deps, orgId, commandId }: ApplyContext,
+  { deps, orgId, isStrict, commandId }: ApplyContext,
   { id, apiKind = 'oas' }: SetObject,
   document: ApiDocument,
   current: There | undefined,
@@ -111,7 +111,7 @@ async function settledOf(
   const dbId = sha256Hex(`${commandId}\n${id}`).slice(0, 24);
   const change = current ? ({ type: 'ReplaceApi', ...body } as const) : ({ type: 'CreateApi', dbId, ...body } as const);
   return judged('/document', async () => {
-    const { settled } = await nextDocument(deps, change, current, { orgId, isStrict: false });
+    const { settled } = await nextDocument(deps, change, current, { orgId, isStrict });
     return settled;
   });
 }

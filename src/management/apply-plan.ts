@@ -27,7 +27,13 @@ export type ApplyPlan = {
   readonly done: readonly Existing[];
 };
 
-export type ApplyOptions = { readonly orgId: OrgId; readonly applier: Applier; readonly request: ApplyRequest };
+export type ApplyOptions = {
+  readonly orgId: OrgId;
+  readonly applier: Applier;
+  readonly request: ApplyRequest;
+  /** Unknown keys of definitions are problems. */
+  readonly isStrict: boolean;
+};
 
 /** So many objects are read at once. */
 const parallel = 16;
@@ -44,13 +50,13 @@ export const prunedKinds = ['key', 'policy', 'api', 'webhook'] as const;
 /** `head`: the position up to which the read models are asked. */
 export async function planSet(
   deps: ApplyDeps,
-  { orgId, applier, request }: ApplyOptions,
+  { orgId, applier, request, isStrict }: ApplyOptions,
   head: Position,
   commandId: string,
 ): Promise<ApplyPlan> {
   const all = setKinds.flatMap((kind) => existingOf(deps.models, orgId, kind, head));
   const there = all.filter(({ now }) => now.listed);
-  const shared = { deps, orgId, applier, request, commandId };
+  const shared = { deps, orgId, applier, request, isStrict, commandId };
   const gone = await deletions(shared, there);
   const names = new Set(gone.map(nameOf));
   const early = { ...shared, world: worldAfter(deps.models, request, orgId, names) };

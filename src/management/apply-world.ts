@@ -146,6 +146,7 @@ export type ApplyContext = {
   readonly applier: Applier;
   readonly request: ApplyRequest;
   readonly world: World;
+  readonly isStrict: boolean;
   readonly commandId: string;
 };
 

@@ -22,7 +22,7 @@ const header = (name: string, description: string, schema: JsonObject = text): P
 export const queryParameter = query;
 
 const dryRun = query('dryRun', 'Everything but the append; `Meta` shows what would happen.', flag);
-const strict = query('strict', 'Unknown keys are errors.', flag);
+export const strict = query('strict', 'Unknown keys are errors.', flag);
 export const at = query('at', 'The state at this time (RFC 3339) or position.');
 export const minRevision = query('minRevision', 'Waits up to 2 s until reads show this revision, then 503.', {
   type: 'string',
@@ -96,10 +96,11 @@ export const settingParameters = (kind: 'streams' | 'oas'): readonly Parameter[]
     : []),
 ];
 
-/** A write of what is there: it takes If-Match, and an organisation may demand it. */
+/** A write of what is there: it takes If-Match (a set: its `base`), and an organisation may demand it. */
 export const changesWhatIsThere = ({
   method,
   path,
   parameters,
 }: Pick<Route, 'method' | 'path' | 'parameters'>): boolean =>
-  method !== 'GET' && path.includes('{') && parameters.some(({ name }) => name === 'If-Match');
+  path === '/api/config/apply' ||
+  (method !== 'GET' && path.includes('{') && parameters.some(({ name }) => name === 'If-Match'));

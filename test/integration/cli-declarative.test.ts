@@ -7,7 +7,7 @@ import type { JsonObject } from '../../domain/event.ts';
 import { type CliOptions, type Outcome, svc } from '../support/cli.ts';
 import { openApi } from '../support/documents.ts';
 import { json, listenAt, named } from '../support/management-refusals.ts';
-import { startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const api = (id: string, path = `/${id}/`): JsonObject => ({
@@ -246,6 +246,23 @@ describe('declarative files', () => {
     await run(['export', '--at', at, '-o', 'then.yaml']);
     const { code, out } = await run(['diff', 'then.yaml']);
     expect([code, /- +value: \/moved\/\n\+ +value: \/orders\//.test(out)]).to.deep.equal([2, true]);
+  });
+
+  it('are applied to what was looked at where the organisation demands it', async () => {
+    const body = JSON.stringify({ id: orgId, name: 'home', settings: { requireIfMatch: true, strictKeys: true } });
+    expect((await management.call('POST', '/api/organisations', body, json)).status).to.equal(200);
+    const bare = await management.call(
+      'POST',
+      '/api/config/apply',
+      JSON.stringify({ objects: [policy('gold')] }),
+      json,
+    );
+    expect(bare.status).to.equal(428);
+    const done = await run(['apply', file('set.yaml', policy('gold'))]);
+    expect(done.code, done.err).to.equal(0);
+    const odd = { ...api('orders'), document: named('orders', { info: { nmae: 'x' } }) };
+    const strict = await run(['apply', file('odd.yaml', odd)]);
+    expect([strict.code, /unknown key "nmae"/.test(strict.err)], strict.err).to.deep.equal([1, true]);
   });
 
   it('carry a comment into the history', async () => {

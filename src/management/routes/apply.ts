@@ -33,10 +33,15 @@ async function apply(call: Call, services: Services): Promise<Reply> {
   }
   // A token for some APIs deletes none: which ones there are beside these is not its to know.
   if (request.prune && call.caller.apis) throw new Rejection('scope_missing', 'access denied: prune needs every API');
-  const { ifMatch: _, ...asker } = askerOf(call);
+  const { ifMatch: __, ...asker } = askerOf(call);
   const applier = { ...asker, mayWrite: (kind: SetKind) => hasScope(held, scopes[kind]) };
-  const command = services.applyCommand({ orgId, applier, request, isDryRun: booleanParameter(call, 'dryRun') });
-  return services.commands.run(commandContext(call), command);
+  const isDryRun = booleanParameter(call, 'dryRun');
+  if (call.rules.needsIfMatch && request.base === undefined && !isDryRun) {
+    throw new Rejection('precondition_required', 'base is required: the revision that a dry run was made on');
+  }
+  const { lacksIfMatch: _, ...context } = commandContext(call);
+  const isStrict = booleanParameter(call, 'strict') || call.rules.strictKeys;
+  return services.commands.run(context, services.applyCommand({ orgId, applier, request, isStrict, isDryRun }));
 }
 
 const maxListed = 100;
@@ -57,7 +62,7 @@ export const applyRoutes: readonly Route[] = [
     tag: 'config',
     scope: 'self',
     form: 'problem',
-    parameters: parameter.writeParameters,
+    parameters: [...parameter.writeParameters, parameter.strict],
     body: {
       types: ['application/json'],
       maxBytes: 64 * 1024 * 1024,
@@ -77,7 +82,10 @@ export const applyRoutes: readonly Route[] = [
         warnings: [],
       },
     },
-    errors: ['apply_refused', 'base_moved', 'body_malformed', 'revision_not_reached', 'too_many_conflicts'],
+    errors: [
+      ...(['apply_refused', 'base_moved', 'body_malformed', 'precondition_required'] as const),
+      ...(['revision_not_reached', 'too_many_conflicts'] as const),
+    ],
     handle: apply,
   },
 ];
