@@ -8,7 +8,7 @@ import { oasExtensionSchema } from '../../../domain/api/schema/extension.ts';
 import { streamingSchema } from '../../../domain/api/schema/streaming.ts';
 import type { Json } from '../../../domain/event.ts';
 import { createShapeCheck } from '../../../domain/json-schema.ts';
-import type { Schema } from '../../../domain/json-schema-keywords.ts';
+import { keywords, type Schema } from '../../../domain/json-schema-keywords.ts';
 import { extensionOf, openApi } from '../../support/documents.ts';
 import { fullExtension, fullOpenApi30, fullOpenApi31, mutations } from '../../support/full-definition.ts';
 
@@ -96,4 +96,36 @@ describe('the check of shapes', () => {
     expect(createShapeCheck(oasExtensionSchema)(extensionOf())).to.deep.equal([]);
     expect(createShapeCheck(openApiSchema('3.0'))(openApi())).to.deep.equal([]);
   });
+
+  for (const [name, schema] of cases) {
+    it(`knows every keyword of ${name}: one that it does not know would let everything pass`, () => {
+      const judged = ['type', 'then', 'else', 'unevaluatedProperties'];
+      const remarks = [
+        'id',
+        '$id',
+        '$schema',
+        '$defs',
+        'definitions',
+        '$comment',
+        'description',
+        'default',
+        '$dynamicAnchor',
+      ];
+      const known = new Set([...Object.keys(keywords), ...judged, ...remarks, 'x-svc-format']);
+      expect([...keywordsOf(schema)].filter((keyword) => !known.has(keyword))).to.deep.equal([]);
+    });
+  }
 });
+
+/** Names of members are no keywords, and neither are values. */
+function keywordsOf(schema: unknown): ReadonlySet<string> {
+  if (Array.isArray(schema)) return new Set(schema.flatMap((one) => [...keywordsOf(one)]));
+  if (typeof schema !== 'object' || schema === null) return new Set();
+  return new Set(
+    Object.entries(schema).flatMap(([keyword, value]) => {
+      if (['enum', 'const', 'default', 'required'].includes(keyword)) return [keyword];
+      const isMap = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'].includes(keyword);
+      return [keyword, ...keywordsOf(isMap ? Object.values(value) : value)];
+    }),
+  );
+}
