@@ -1,6 +1,7 @@
 /** Access keys: what a client of the gateway may do; of the key itself only the SHA-256, which is its id. Events, commands, state, decide, evolve. */
 import { isMixed } from './access-session.ts';
 import type { Decider } from './decider.ts';
+import { type DocumentSecret, findFields, type SealedSecrets } from './document-secrets.ts';
 import { accessExceeds, keyExists, keyInvalid, keyUnknown, type Problem } from './errors.ts';
 import { type JsonObject, never } from './event.ts';
 import type { KeyHash, OrgId } from './ids.ts';
@@ -8,8 +9,25 @@ import { type Labelled, labelled, sameLabels } from './labels.ts';
 
 type Of = { readonly orgId: OrgId; readonly keyHash: KeyHash };
 
-/** The whole key. `prefix`: the first characters, by which people know it; `docSha256` over the RFC 8785 form. */
-type Stated = Of & Labelled & { readonly prefix: string; readonly document: JsonObject; readonly docSha256: string };
+/**
+ * The whole key. `prefix`: the first characters, by which people know it; `document` shows masks where `secrets` stand;
+ * `docSha256` over its RFC 8785 form with the names of their keys.
+ */
+type Stated = Of &
+  Labelled & {
+    readonly prefix: string;
+    readonly document: JsonObject;
+    readonly secrets?: readonly DocumentSecret[];
+    readonly docSha256: string;
+  };
+
+/** What of its document is sealed. A password never gets that far: only what was made of it. */
+export const findKeySecrets = findFields([
+  { path: ['hmac_string'], kind: 'text' },
+  { path: ['jwt_data', 'secret'], kind: 'text' },
+  { path: ['basic_auth_data', 'password'], kind: 'text' },
+  { path: ['basic_auth_data', 'password_hash'], kind: 'text' },
+]);
 
 export type KeyEvent =
   | ({ readonly type: 'KeyCreated' } & Stated)
@@ -37,7 +55,9 @@ export type KeyCommand =
   | ({ readonly type: 'UpdateKey' } & Wanted)
   | ({ readonly type: 'DeleteKey' } & Of);
 
-export type KeyState = { readonly exists: false } | ({ readonly exists: true } & Omit<Stated, 'keyHash'>);
+export type KeyState =
+  | { readonly exists: false }
+  | ({ readonly exists: true; readonly sealed?: SealedSecrets } & Omit<Stated, 'keyHash' | 'secrets'>);
 
 function decide(command: KeyCommand, state: KeyState): readonly KeyEvent[] {
   const { orgId, keyHash } = command;
@@ -64,8 +84,13 @@ function decide(command: KeyCommand, state: KeyState): readonly KeyEvent[] {
 
 const isInactive = ({ is_inactive: value }: JsonObject): boolean => value === true;
 
-const stated = ({ orgId, keyHash, document, docSha256, labels }: Omit<Stated, 'prefix'>, prefix: string): Stated => ({
-  ...{ orgId, keyHash, prefix, document, docSha256, ...labelled(labels) },
+const stated = (
+  { orgId, keyHash, document, secrets, docSha256, labels }: Omit<Stated, 'prefix'>,
+  prefix: string,
+): Stated => ({
+  ...{ orgId, keyHash, prefix, document },
+  ...(secrets?.length ? { secrets } : {}),
+  ...{ docSha256, ...labelled(labels) },
 });
 
 function known({ orgId }: Of, state: KeyState): Extract<KeyState, { exists: true }> {
@@ -100,8 +125,9 @@ function evolve(_: KeyState, event: KeyEvent): KeyState {
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyDisabled': {
-      const { orgId, prefix, document, docSha256, labels } = event;
-      return { exists: true, orgId, prefix, document, docSha256, ...labelled(labels) };
+      const { type, orgId, prefix, document, secrets, docSha256, labels } = event;
+      const sealed = secrets ? { sealed: { type, secrets } } : {};
+      return { exists: true, orgId, prefix, document, ...sealed, docSha256, ...labelled(labels) };
     }
     case 'KeyDeleted':
       return { exists: false };

@@ -174,7 +174,7 @@ export function restoreWebhook(
   return events.length === 0 ? unchanged : { change: now.exists ? 'changed' : 'created', events };
 }
 
-/** A key as it was; the key itself is the same, because its hash is its id. */
+/** A key as it was, with its secrets for their new place; the key itself is the same, because its hash is its id. */
 export function restoreKey(
   { orgId, keyHash }: { readonly orgId: OrgId; readonly keyHash: KeyHash },
   { now, then }: Then<KeyState>,
@@ -186,8 +186,9 @@ export function restoreKey(
       ? kept
       : { change: 'deleted', events: [{ type: 'KeyDeleted', orgId, keyHash, docSha256: now.docSha256 }] };
   }
-  const { prefix, document, docSha256, labels } = then;
-  const stated = { orgId, keyHash, prefix, document, docSha256, ...labelled(labels) };
+  const { prefix, document, docSha256, sealed, labels } = then;
+  const secrets = sealed ? { secrets: sealed.secrets } : {};
+  const stated = { orgId, keyHash, prefix, document, ...secrets, docSha256, ...labelled(labels) };
   if (!now.exists) return { change: 'created', events: [{ type: 'KeyCreated', ...stated }] };
   if (now.docSha256 === docSha256 && sameLabels(now.labels, labels)) return unchanged;
   return { change: 'changed', events: [{ type: 'KeyUpdated', ...stated }] };

@@ -1,6 +1,7 @@
 /** Which members of which event types are secret. The codec refuses to write one of them in clear. */
 import { findApiSecrets } from './api/secret-fields.ts';
 import type { FindSecrets } from './document-secrets.ts';
+import { findKeySecrets } from './key.ts';
 import { findWebhookSecrets } from './webhook.ts';
 
 /** Paths from the event, by type. */
@@ -16,6 +17,9 @@ export const sealedDocuments: Readonly<Record<string, FindSecrets>> = {
   ApiDefinitionPatched: findApiSecrets,
   ApiDefinitionReplaced: findApiSecrets,
   ApiDefinitionRolledBack: findApiSecrets,
+  KeyCreated: findKeySecrets,
+  KeyUpdated: findKeySecrets,
+  KeyDisabled: findKeySecrets,
   WebhookCreated: findWebhookSecrets,
   WebhookUpdated: findWebhookSecrets,
 };

@@ -12,6 +12,8 @@ import type { DocumentChange, DocumentReader } from './read-model-store.ts';
 export type KeyEntry = {
   readonly orgId: OrgId;
   readonly keyHash: KeyHash;
+  /** Name of a basic user. */
+  readonly user?: string;
   readonly prefix: string;
   readonly alias: string;
   readonly policies: readonly string[];
@@ -69,10 +71,12 @@ function put(
   before: KeyEntry | undefined,
 ): readonly DocumentChange[] {
   const { expires } = document;
+  const user = textAt(document, 'basic_auth_data', 'user');
   const [policies, tags] = [texts(document['apply_policies']), texts(document['tags'])];
   const createdPosition = before?.createdPosition ?? position;
   const time = at.toISOString();
   const entry: KeyEntry = {
+    ...(user === undefined ? {} : { user }),
     ...{ orgId, keyHash, prefix, alias: textAt(document, 'alias') ?? '', policies, tags },
     expires: typeof expires === 'number' ? expires : 0,
     isInactive: document['is_inactive'] === true,
@@ -138,7 +142,7 @@ export function keysOfApi(
 }
 
 export type KeyQuery = {
-  /** Part of the alias or the prefix. */
+  /** Part of the alias, the prefix or the name of a basic user. */
   readonly q?: string;
   readonly policy?: string;
   readonly api?: string;
@@ -169,10 +173,10 @@ export function listKeys(documents: DocumentReader, orgId: OrgId, query: KeyQuer
 }
 
 function isWanted(entry: KeyEntry, { q = '', expired, inactive }: KeyQuery, now: number): boolean {
-  const { alias, prefix, expires, isInactive } = entry;
+  const { alias, prefix, user = '', expires, isInactive } = entry;
   const isExpired = expires > 0 && expires * 1_000 <= now;
   return (
-    [alias, prefix].some((place) => place.toLowerCase().includes(q.toLowerCase())) &&
+    [alias, prefix, user].some((place) => place.toLowerCase().includes(q.toLowerCase())) &&
     (expired ?? isExpired) === isExpired &&
     (inactive ?? isInactive) === isInactive
   );

@@ -1,4 +1,5 @@
 /** What commands on keys and policies share: one document per stream, its conditions, and what is known of the things it names. */
+import type { SealedSecrets } from '../../domain/document-secrets.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { DomainEvent } from '../../domain/events.ts';
@@ -9,7 +10,8 @@ import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import type { Call } from './call.ts';
 import { awaitPosition, etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
-import { boundedDiff } from './derived-fields.ts';
+import type { OpenedDocument } from './definition-secrets.ts';
+import { boundedDiff, comparable } from './derived-fields.ts';
 import type { Command, PlannedWrite } from './handle-command.ts';
 import { expectedOf, type Loaded } from './load.ts';
 import type { Reply } from './responses.ts';
@@ -38,7 +40,7 @@ export const askerOf = ({ caller, header }: Call): Asker => {
 
 type DocumentState =
   | { readonly exists: false }
-  | { readonly exists: true; readonly orgId: OrgId; readonly document: JsonObject };
+  | { readonly exists: true; readonly orgId: OrgId; readonly document: JsonObject; readonly sealed?: SealedSecrets };
 
 type Decided = {
   readonly events: readonly DomainEvent[];
@@ -55,21 +57,30 @@ type Target<State> = {
   readonly type: string;
   readonly stream: string;
   readonly load: (to?: bigint) => Promise<Loaded<State>>;
-  readonly decide: (state: State) => Decided;
+  /** What masks in a document stand for. */
+  readonly hold?: (state: State) => Promise<OpenedDocument>;
+  readonly decide: (state: State, held: OpenedDocument) => Decided | Promise<Decided>;
 };
 
 /** The read models are at the head of the log before anything is decided on what they say. */
 export const onDocument = <State extends DocumentState>(
   { store, projector }: AccessServices,
   { orgId, ifMatch }: Asker,
-  { type, stream, load, decide }: Target<State>,
+  { type, stream, load, hold, decide }: Target<State>,
 ): Command => ({
   type,
   aggregate: stream,
   plan: async () => {
     await awaitPosition(['apis', 'keys', 'policies'], await store.head(), projector.waitFor);
     const loaded = await load();
-    const { events, checks = [], further = [], body, replayed, headers: told = {} } = decide(loaded.state);
+    const {
+      events,
+      checks = [],
+      further = [],
+      body,
+      replayed,
+      headers: told = {},
+    } = await decide(loaded.state, (await hold?.(loaded.state)) ?? { document: {}, secrets: [] });
     const { era } = store.identity;
     const etag = etagOf(loaded.head ?? 0n, era);
     if (ifMatch !== undefined && !matchesTag(ifMatch, etag)) {
@@ -102,7 +113,7 @@ async function differenceSince<State extends DocumentState>(
   if (revision === undefined || head === undefined || revision >= head) return undefined;
   const { state: then } = await load(revision);
   if (!now.exists || !then.exists || now.orgId !== orgId || then.orgId !== orgId) return undefined;
-  const bounded = boundedDiff(then.document, now.document);
+  const bounded = boundedDiff(comparable(then), comparable(now));
   return 'diff' in bounded ? bounded.diff : undefined;
 }
 

@@ -1,6 +1,6 @@
 /** Policies and access keys of a declarative set, and those that the set deletes. What they name may be in the same set. */
 import { ownership, portableAccess, type SetObject, sameMeaning } from '../../domain/apply.ts';
-import { accessExceeds, policyInvalid } from '../../domain/errors.ts';
+import { accessExceeds, keyInvalid, policyInvalid } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { DomainEvent } from '../../domain/events.ts';
 import { keyStream, type OrgId, policyStream, toKeyHash, toPolicyId } from '../../domain/ids.ts';
@@ -18,6 +18,7 @@ import {
   judged,
   refusedItem,
 } from './apply-world.ts';
+import { openDocument, takeKeySecrets } from './definition-secrets.ts';
 import { documentSha256 } from './derived-fields.ts';
 import { expectedOf, type Loaded, loadKey, loadPolicy } from './load.ts';
 
@@ -63,13 +64,23 @@ export async function applyKey(context: ApplyContext, object: SetObject, index: 
   const { deps, orgId } = context;
   const keyHash = toKeyHash(object.id);
   const loaded = await loadKey(deps.store, keyHash);
+  const { state } = loaded;
+  const own = state.exists && state.orgId === orgId ? state : undefined;
+  const held = own ? await openDocument(deps.secrets, keyStream(keyHash), own) : undefined;
   return applied(context, object, index, {
     stream: keyStream(keyHash),
     loaded,
     read: () => deps.accessBodies.key(object.document, orgId).document,
     decide: (wanted, labels) => {
-      const { document, facts, checks } = keyFacts(context, wanted);
-      const stated = { orgId, keyHash, document, docSha256: documentSha256(document), labels, ...facts };
+      if (textAt(wanted, 'basic_auth_data', 'password') !== undefined) {
+        const message = 'a set takes no passwords: users are made and changed at /api/keys';
+        throw keyInvalid([{ pointer: '/basic_auth_data/password', code: 'not_offered', message }]);
+      }
+      const { document: filled, facts, checks } = keyFacts(context, wanted);
+      const { document, secrets, problems } = takeKeySecrets(filled, held);
+      if (problems.length > 0) throw keyInvalid(problems);
+      const docSha256 = documentSha256(document, secrets);
+      const stated = { orgId, keyHash, document, secrets, docSha256, labels, ...facts };
       const events = loaded.state.exists
         ? key.decide({ type: 'UpdateKey', ...stated }, loaded.state)
         : key.decide({ type: 'CreateKey', prefix: object.prefix ?? '', ...stated }, loaded.state);

@@ -86,7 +86,7 @@ async function documentAt(
       const load =
         kind === 'key' ? loadKey(store, toKeyHash(id), revision) : loadPolicy(store, toPolicyId(id), revision);
       const { state } = await load;
-      return state.exists ? maskedObject(state.document) : undefined;
+      return state.exists ? comparable(state) : undefined;
     }
     case 'webhook': {
       const { state } = await loadWebhook(store, toWebhookId(id), revision);

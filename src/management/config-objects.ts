@@ -77,7 +77,7 @@ export async function loadComparable(store: EventStore, orgId: OrgId, object: Na
     if (!state.exists)
       throw new Error(`${object.stream} has no state at revision ${revision}, though the history knows it`);
     const prefix = 'prefix' in state && typeof state.prefix === 'string' ? { prefix: state.prefix } : {};
-    return { ...place, sha256: state.docSha256, ...labelled(state.labels), ...prefix, document: state.document };
+    return { ...place, sha256: state.docSha256, ...labelled(state.labels), ...prefix, document: comparable(state) };
   }
   if (kind === 'webhook') {
     const { state } = await loadWebhook(store, toWebhookId(id), BigInt(revision));

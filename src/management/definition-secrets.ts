@@ -14,6 +14,7 @@ import {
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type OrgId, orgStream } from '../../domain/ids.ts';
+import { findKeySecrets } from '../../domain/key.ts';
 import { organisation } from '../../domain/organisation.ts';
 import { findWebhookSecrets } from '../../domain/webhook.ts';
 import type { OpenSecrets } from '../../gateway/feed/vault.ts';
@@ -49,6 +50,10 @@ export const takeApiSecrets = (document: ApiDocument, held: OpenedDocument = not
 /** The same for a webhook. */
 export const takeWebhookSecrets = (document: JsonObject, held: OpenedDocument = nothingHeld): TakenSecrets =>
   takeSecrets(document, held, findWebhookSecrets, v7);
+
+/** The same for a key. */
+export const takeKeySecrets = (document: JsonObject, held: OpenedDocument = nothingHeld): TakenSecrets =>
+  takeSecrets(document, held, findKeySecrets, v7);
 
 const nothingHeld: OpenedDocument = { document: {}, secrets: [] };
 

@@ -1,99 +1,121 @@
-/** Commands on access keys. The key itself is in the answer to whoever asked first, and nowhere else. */
+/** Commands on access keys. The key itself is in the answer to whoever asked first, and nowhere else; so are secrets that were made here. */
 import { effectiveSession } from '../../domain/access-session.ts';
-import { keyUnknown } from '../../domain/errors.ts';
+import { revealed, type TakenSecrets } from '../../domain/document-secrets.ts';
+import { bodyMalformed, keyInvalid, keyUnknown } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { type KeyHash, keyStream, type OrgId, policyStream } from '../../domain/ids.ts';
 import { texts } from '../../domain/json.ts';
-import { type KeyEvent, type KeyFacts, key } from '../../domain/key.ts';
+import { type KeyEvent, type KeyFacts, type KeyState, key } from '../../domain/key.ts';
 import { labelled } from '../../domain/labels.ts';
 import { findPolicy } from '../../projections/policies.ts';
 import type { AccessBody } from './access-bodies.ts';
 import { type AccessServices, type Asker, apisOf, beyond, onDocument, withApis } from './access-commands.ts';
+import { type OpenedDocument, openDocument, takeKeySecrets } from './definition-secrets.ts';
 import { documentSha256 } from './derived-fields.ts';
 import type { Command, PlannedWrite } from './handle-command.ts';
+import type { HeldSecrets } from './held-secrets.ts';
+import { settleKeySecrets, userOf } from './key-secrets.ts';
 import { keyHashOf, keyPrefixOf } from './key-text.ts';
 import { loadKey } from './load.ts';
 
+export type KeyServices = AccessServices & { readonly secrets: HeldSecrets };
+
+/** `text`: the key itself; a basic user has none. */
+export type NewKey = { readonly keyHash: KeyHash; readonly text?: string; readonly isDryRun: boolean };
+
 export function createKey(
-  services: AccessServices,
+  services: KeyServices,
   asker: Asker,
-  text: string,
+  { keyHash, text, isDryRun }: NewKey,
   { document: wanted, remarks }: AccessBody,
-  isDryRun: boolean,
 ): Command {
-  const keyHash = keyHashOf(text);
   const { orgId } = asker;
   return onDocument(services, asker, {
-    ...target(services, keyHash, 'CreateKey'),
-    decide: (state) => {
-      const { document, facts, checks } = factsOf(services, asker, wanted);
-      const decided = { orgId, keyHash, document, docSha256: documentSha256(document), ...facts };
-      const events = key.decide({ type: 'CreateKey', prefix: keyPrefixOf(text), ...decided }, state);
-      const shown = { ...shownKey(orgId, keyHash, document), Message: 'Key created', Status: 'OK' };
+    ...target(services, orgId, keyHash, 'CreateKey'),
+    decide: async (state) => {
+      const { document: filled, facts, checks } = factsOf(services, asker, wanted);
+      const { document: settled, generated } = await settleKeySecrets(filled);
+      const taken = sound(takeKeySecrets(settled));
+      const prefix = text === undefined ? '' : keyPrefixOf(text);
+      const events = key.decide({ type: 'CreateKey', prefix, ...statedOf(orgId, keyHash, taken), ...facts }, state);
+      const shown = { ...shownKey(orgId, keyHash, taken.document), Message: 'Key created', Status: 'OK' };
       const headers = { Location: `/api/keys/${keyHash}`, ...remarked(remarks) };
       return {
         ...{ events, checks, headers },
-        body: { key: isDryRun ? null : text, ...shown },
-        replayed: { key: null, ...shown },
+        body: { key: isDryRun ? null : (text ?? null), ...told(generated, isDryRun), ...shown },
+        replayed: { key: null, ...told(generated, true), ...shown },
       };
     },
   });
 }
 
-/** `change`: the new document from the one before. */
+/** A secret that was made here. */
+const told = (generated: string | undefined, isHidden: boolean): JsonObject =>
+  generated === undefined ? {} : { hmac_string: isHidden ? null : generated };
+
+function sound(taken: TakenSecrets): TakenSecrets {
+  if (taken.problems.length > 0) throw keyInvalid(taken.problems);
+  return taken;
+}
+
+const statedOf = (
+  orgId: OrgId,
+  keyHash: KeyHash,
+  { document, secrets }: Pick<TakenSecrets, 'document' | 'secrets'>,
+) => ({
+  ...{ orgId, keyHash, document, secrets },
+  docSha256: documentSha256(document, secrets),
+});
+
+/** `change`: the new document from the one before, which shows masks; a mask that is left keeps what it stands for. */
 export const updateKey = (
-  services: AccessServices,
+  services: KeyServices,
   asker: Asker,
   keyHash: KeyHash,
-  change: (before: JsonObject) => AccessBody,
+  { change, isDryRun }: { readonly change: (before: JsonObject) => AccessBody; readonly isDryRun: boolean },
 ): Command =>
   onDocument(services, asker, {
-    ...target(services, keyHash, 'UpdateKey'),
-    decide: (state) => {
+    ...target(services, asker.orgId, keyHash, 'UpdateKey'),
+    decide: async (state, held) => {
       const { orgId } = asker;
       const own = state.exists && state.orgId === orgId ? state : undefined;
       const { document: wanted, remarks } = own ? change(own.document) : nothing;
-      const { document, facts, checks } = factsOf(services, asker, wanted);
-      const events = key.decide(
-        { type: 'UpdateKey', orgId, keyHash, document, docSha256: documentSha256(document), ...facts },
-        state,
-      );
-      const body = { ...shownKey(orgId, keyHash, document), Message: 'Key updated', Status: 'OK' };
-      return { events, checks, body, headers: remarked(remarks) };
+      const { document: filled, facts, checks } = factsOf(services, asker, wanted);
+      const { document: settled, generated } = await settleKeySecrets(filled, own?.document);
+      const taken = sound(takeKeySecrets(settled, held));
+      const events = key.decide({ type: 'UpdateKey', ...statedOf(orgId, keyHash, taken), ...facts }, state);
+      const shown = { ...shownKey(orgId, keyHash, taken.document), Message: 'Key updated', Status: 'OK' };
+      const body = { ...told(generated, isDryRun), ...shown };
+      return { events, checks, body, replayed: { ...told(generated, true), ...shown }, headers: remarked(remarks) };
     },
   });
 
 /** Another key with the same document; the one before is deleted, or ends at a time (`endsAt`, Unix seconds). */
-export function rotateKey(
-  services: AccessServices,
-  asker: Asker,
-  { keyHash, text, isDryRun, endsAt }: Rotation,
-): Command {
+export function rotateKey(services: KeyServices, asker: Asker, { keyHash, text, isDryRun, endsAt }: Rotation): Command {
   const newHash = keyHashOf(text);
   const { orgId } = asker;
   return onDocument(services, asker, {
-    ...target(services, keyHash, 'RotateKey'),
-    decide: (state) => {
+    ...target(services, orgId, keyHash, 'RotateKey'),
+    decide: (state, held) => {
       const own = state.exists && state.orgId === orgId ? state : undefined;
       if (!own) throw keyUnknown();
+      if (userOf(own.document) !== undefined) {
+        throw bodyMalformed('a basic user has no key that could be rotated; change the password');
+      }
       const known = factsOf(services, asker, own.document);
       // What the key names may be gone by now; that is not asked of it again.
       const facts = { ...known.facts, unknownPolicies: [], unknownApis: [] };
-      const { document, docSha256, labels } = own;
-      const stated = { orgId, keyHash: newHash, prefix: keyPrefixOf(text), document, docSha256, ...labelled(labels) };
+      const next = sound(takeKeySecrets(revealed(own.document, held.secrets)));
+      const stated = { ...statedOf(orgId, newHash, next), prefix: keyPrefixOf(text), ...labelled(own.labels) };
       const created = key.decide({ type: 'CreateKey', ...stated, ...facts }, key.initial);
-      const ended = { ...document, expires: earliest(document['expires'], endsAt) };
+      const ends = endsAt === undefined ? undefined : earliest(own.document['expires'], endsAt);
       const events: readonly KeyEvent[] =
-        endsAt === undefined
+        ends === undefined
           ? key.decide({ type: 'DeleteKey', orgId, keyHash }, state)
-          : key.decide(
-              { type: 'UpdateKey', orgId, keyHash, document: ended, docSha256: documentSha256(ended), ...facts },
-              state,
-            );
+          : endedAt({ orgId, keyHash, state, held, facts }, own.document, ends);
       const shown = {
-        ...shownKey(orgId, newHash, document),
-        ...{ replaces: keyHash, ends: endsAt === undefined ? null : ended.expires },
-        ...{ Message: 'Key rotated', Status: 'OK' },
+        ...shownKey(orgId, newHash, next.document),
+        ...{ replaces: keyHash, ends: ends ?? null, Message: 'Key rotated', Status: 'OK' },
       };
       return {
         events,
@@ -114,7 +136,20 @@ export type Rotation = {
   readonly endsAt?: number;
 };
 
-const earliest = (given: unknown, endsAt = 0): number =>
+type Ending = {
+  readonly orgId: OrgId;
+  readonly keyHash: KeyHash;
+  readonly state: KeyState;
+  readonly held: OpenedDocument;
+  readonly facts: KeyFacts;
+};
+
+function endedAt({ orgId, keyHash, state, held, facts }: Ending, document: JsonObject, expires: number) {
+  const taken = sound(takeKeySecrets({ ...document, expires }, held));
+  return key.decide({ type: 'UpdateKey', ...statedOf(orgId, keyHash, taken), ...facts }, state);
+}
+
+const earliest = (given: unknown, endsAt: number): number =>
   typeof given === 'number' && given > 0 ? Math.min(given, endsAt) : endsAt;
 
 /** What a key with this document may do, refused as its creation would be; nothing is stored. `now` in ms since 1970. */
@@ -125,7 +160,8 @@ export function previewKey(
   now: number,
 ): JsonObject {
   const { orgId } = asker;
-  const { document, facts } = factsOf(services, asker, wanted);
+  const { document: filled, facts } = factsOf(services, asker, wanted);
+  const { document } = takeKeySecrets(filled);
   const stated = { orgId, keyHash: keyHashOf(''), prefix: '', document, docSha256: '' };
   key.decide({ type: 'CreateKey', ...stated, ...facts }, key.initial);
   const named = texts(document['apply_policies']).map((id) => ({
@@ -136,19 +172,23 @@ export function previewKey(
   return { data: { ...session, org_id: orgId }, applied, skipped: skipped.map((one) => ({ ...one })) };
 }
 
-export const deleteKey = (services: AccessServices, asker: Asker, keyHash: KeyHash): Command =>
+export const deleteKey = (services: KeyServices, asker: Asker, keyHash: KeyHash): Command =>
   onDocument(services, asker, {
-    ...target(services, keyHash, 'DeleteKey'),
+    ...target(services, asker.orgId, keyHash, 'DeleteKey'),
     decide: (state) => ({
       events: key.decide({ type: 'DeleteKey', orgId: asker.orgId, keyHash }, state),
       body: { Message: 'Key deleted successfully.', Meta: null, Status: 'OK' },
     }),
   });
 
-const target = ({ store }: AccessServices, keyHash: KeyHash, type: string) => ({
+const target = ({ store, secrets }: KeyServices, orgId: OrgId, keyHash: KeyHash, type: string) => ({
   type,
   stream: keyStream(keyHash),
   load: (to?: bigint) => loadKey(store, keyHash, to),
+  hold: async (state: KeyState): Promise<OpenedDocument> =>
+    state.exists && state.orgId === orgId
+      ? openDocument(secrets, keyStream(keyHash), state)
+      : { document: {}, secrets: [] },
 });
 
 const nothing: AccessBody = { document: {}, remarks: [] };
@@ -156,11 +196,11 @@ const nothing: AccessBody = { document: {}, remarks: [] };
 export const remarked = (remarks: readonly string[]): Readonly<Record<string, string>> =>
   remarks.length === 0 ? {} : { 'x-svc-warnings': String(remarks.length), 'x-svc-warning': remarks.join('; ') };
 
+/** A basic user is known by name. */
 export const shownKey = (orgId: OrgId, keyHash: KeyHash, document: JsonObject): JsonObject => ({
-  ...{ key_id: keyHash, key_hash: keyHash },
+  ...{ key_id: userOf(document) ?? keyHash, key_hash: keyHash },
   data: { ...document, org_id: orgId },
 });
-
 type Known = {
   readonly document: JsonObject;
   readonly facts: KeyFacts;

@@ -17,12 +17,12 @@ export type KeyReferences = {
   readonly live: ReadonlyMap<string, KeyOwner>;
   /** Their certificates were deleted, and nothing says yet that they are shredded. */
   readonly doomed: ReadonlyMap<string, KeyOwner>;
-  /** Secrets of definitions and webhooks. Earlier revisions need theirs too: a rollback brings them back. */
+  /** Secrets of definitions, webhooks and access keys. Earlier revisions need theirs too: a rollback brings them back. */
   readonly documents: ReadonlyMap<string, DocumentOwner>;
   readonly shredded: ReadonlySet<string>;
 };
 
-export const keyEvents = { categories: ['cert', 'api', 'webhook', 'org'] } satisfies Filter;
+export const keyEvents = { categories: ['cert', 'api', 'webhook', 'key', 'org'] } satisfies Filter;
 
 type References = {
   take(events: readonly StoredEvent[]): void;

@@ -60,6 +60,8 @@ const common = {
   post_expiry_grace_period: { ...whole, description: 'Seconds.' },
 };
 
+const secret = { type: 'string', minLength: 1, maxLength: 4_096, description: 'Sealed, and shown as `***`.' };
+
 const keyDocument = {
   ...common,
   alias: line,
@@ -74,6 +76,19 @@ const keyDocument = {
   ...{ quota_remaining: amount, quota_renews: amount, allowance: amount, last_check: { type: 'number' } },
   ...{ oauth_client_id: line, oauth_keys: { type: 'object' }, smoothing: { type: ['object', 'null'] } },
   ...{ data_expires: { type: 'number' }, id_extractor_deadline: { type: 'number' } },
+  hmac_enabled: { ...flag, description: 'Without `hmac_string` one is made and told once.' },
+  enable_http_signature_validation: flag,
+  hmac_string: secret,
+  jwt_data: closed({ secret }),
+  basic_auth_data: closed(
+    {
+      user: { type: 'string', pattern: '^[^:\\p{Cc}]{1,200}$' },
+      password: secret,
+      hash_type: { type: 'string', enum: ['scrypt', 'bcrypt'], description: 'Of a password that is a hash already.' },
+      password_hash: { const: '***', description: 'Shown in place of what was made of the password.' },
+    },
+    ['user'],
+  ),
   ...{ certificate: line, rsa_certificate_id: line, mtls_static_certificate_bindings: listOf(line) },
   date_created: line,
 };
@@ -82,6 +97,7 @@ const partitions = closed({ acl: flag, rate_limit: flag, quota: flag, complexity
 
 const policyDocument = {
   ...common,
+  ...{ hmac_enabled: flag, enable_http_signature_validation: flag },
   ...{ id, name, partitions, state: { type: 'string', enum: ['active', 'draft', 'deny'] } },
   active: { ...flag, description: 'False is read as `state` `draft`.' },
   is_inactive: { ...flag, description: 'True is read as `state` `deny`.' },

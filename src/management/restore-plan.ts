@@ -29,7 +29,13 @@ import {
   configKinds,
   type Named,
 } from './config-objects.ts';
-import { reopened, type StoredDocument, takeApiSecrets, takeWebhookSecrets } from './definition-secrets.ts';
+import {
+  reopened,
+  type StoredDocument,
+  takeApiSecrets,
+  takeKeySecrets,
+  takeWebhookSecrets,
+} from './definition-secrets.ts';
 import { comparable, documentSha256, withDerivedFields } from './derived-fields.ts';
 import type { PlannedWrite } from './handle-command.ts';
 import { type HeldSecrets, isSealed } from './held-secrets.ts';
@@ -247,7 +253,7 @@ async function policyItem(
 }
 
 async function keyItem(
-  { store }: RestoreDeps,
+  { store, secrets }: RestoreDeps,
   { orgId, keepNew }: RestoreRequest,
   pair: Pair,
 ): Promise<RestoreItem | undefined> {
@@ -255,8 +261,13 @@ async function keyItem(
   const loaded = await loadKey(store, keyHash);
   const { past } = pair;
   const now = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : key.initial;
-  const then = past ? (await loadKey(store, keyHash, BigInt(past.revision))).state : key.initial;
-  return accessItem(pair, loaded, { now, then }, restoreKey({ orgId, keyHash }, { now, then }, { keepNew }));
+  const was = past ? (await loadKey(store, keyHash, BigInt(past.revision))).state : key.initial;
+  const { state, gone } = was.exists
+    ? await reopened(secrets, pair.any.stream, was, takeKeySecrets)
+    : { state: was, gone: undefined };
+  const then = state.exists ? { ...state, docSha256: documentSha256(state.document, state.sealed?.secrets) } : state;
+  const item = accessItem(pair, loaded, { now, then }, restoreKey({ orgId, keyHash }, { now, then }, { keepNew }));
+  return item && gone !== undefined ? { ...item, hole: holeOf(pair.any, gone) } : item;
 }
 
 async function webhookItem(

@@ -1,11 +1,11 @@
 /** Access keys: creating, listing, reading, changing and deleting them. */
 import { durationMs } from '../../../domain/api/duration.ts';
-import { bodyMalformed, keyUnknown } from '../../../domain/errors.ts';
-import type { Json } from '../../../domain/event.ts';
+import { bodyMalformed, keyInvalid, keyUnknown } from '../../../domain/errors.ts';
+import type { Json, JsonObject } from '../../../domain/event.ts';
 import { shortPosition } from '../../../domain/event-store.ts';
-import { keyStream } from '../../../domain/ids.ts';
+import { type KeyHash, keyStream } from '../../../domain/ids.ts';
 import { findKey, type KeyEntry, listKeys } from '../../../projections/keys.ts';
-import { readAccessPatch } from '../access-bodies.ts';
+import { type AccessBody, readAccessPatch } from '../access-bodies.ts';
 import { askerOf } from '../access-commands.ts';
 import { readObject, readOptions, structuredTypes } from '../bodies.ts';
 import {
@@ -19,7 +19,8 @@ import {
 import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
 import type { ErrorCode } from '../errors.ts';
 import { createKey, deleteKey, previewKey, rotateKey, shownKey, updateKey } from '../key-commands.ts';
-import { keyOfPath, newKeyText } from '../key-text.ts';
+import { basicUserHash, userOf } from '../key-secrets.ts';
+import { keyHashOf, keyOfPath, newKeyText } from '../key-text.ts';
 import { loadKey } from '../load.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
@@ -29,7 +30,11 @@ import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 import { revisionAt } from '../time-travel.ts';
 
-const hashOf = ({ params }: Call) => keyOfPath(params['keyId'] ?? '');
+/** With `username=true` the id is the name of a basic user. */
+function hashOf(call: Call): KeyHash {
+  const id = call.params['keyId'] ?? '';
+  return booleanParameter(call, 'username') ? basicUserHash(call.caller.orgId, id) : keyOfPath(id);
+}
 
 async function list(call: Call, services: Services): Promise<Reply> {
   const after = cursorParameter(call, 'after');
@@ -46,8 +51,19 @@ async function list(call: Call, services: Services): Promise<Reply> {
   return pageReply(call, { keys: keys.map(listed), next, total } as { readonly next: string | null });
 }
 
-const listed = ({ orgId, keyHash, prefix, alias, policies, tags, expires, isInactive, createdAt }: KeyEntry): Json => ({
-  ...{ key_hash: keyHash, key_id: keyHash, prefix, alias, org_id: orgId, apply_policies: policies },
+const listed = ({
+  orgId,
+  keyHash,
+  user,
+  prefix,
+  alias,
+  policies,
+  tags,
+  expires,
+  isInactive,
+  createdAt,
+}: KeyEntry): Json => ({
+  ...{ key_hash: keyHash, key_id: user ?? keyHash, prefix, alias, org_id: orgId, apply_policies: policies },
   ...{ expires, is_inactive: isInactive, tags, created_at: createdAt },
 });
 
@@ -78,26 +94,33 @@ async function read(call: Call, services: Services): Promise<Reply> {
 const gone = { state: { exists: false }, head: undefined, position: undefined } as const;
 
 const create = (call: Call, services: Services): Promise<Reply> => {
-  const { key: own, ...wanted } = services.accessBodies.newKey(readObject(call), call.caller.orgId);
+  const { orgId } = call.caller;
+  const { key: own, ...wanted } = services.accessBodies.newKey(readObject(call), orgId);
   const isDryRun = booleanParameter(call, 'dryRun');
-  const command = createKey(services, askerOf(call), own ?? newKeyText(), wanted, isDryRun);
+  const user = userOf(wanted.document);
+  if (user !== undefined && own !== undefined) {
+    throw keyInvalid([{ pointer: '/key', code: 'user', message: 'a basic user has none' }]);
+  }
+  const text = user === undefined ? (own ?? newKeyText()) : undefined;
+  const keyHash = text === undefined ? basicUserHash(orgId, user ?? '') : keyHashOf(text);
+  const made = { keyHash, isDryRun, ...(text === undefined ? {} : { text }) };
+  return services.commands.run(commandContext(call), createKey(services, askerOf(call), made, wanted));
+};
+
+const changed = (call: Call, services: Services, change: (before: JsonObject) => AccessBody): Promise<Reply> => {
+  const isDryRun = booleanParameter(call, 'dryRun');
+  const command = updateKey(services, askerOf(call), hashOf(call), { change, isDryRun });
   return services.commands.run(commandContext(call), command);
 };
 
 const replace = (call: Call, services: Services): Promise<Reply> => {
   const wanted = services.accessBodies.key(readObject(call), call.caller.orgId);
-  return services.commands.run(
-    commandContext(call),
-    updateKey(services, askerOf(call), hashOf(call), () => wanted),
-  );
+  return changed(call, services, () => wanted);
 };
 
 async function patch(call: Call, services: Services): Promise<Reply> {
   const change = await readAccessPatch(call);
-  const command = updateKey(services, askerOf(call), hashOf(call), (before) =>
-    services.accessBodies.key(change(before), call.caller.orgId),
-  );
-  return services.commands.run(commandContext(call), command);
+  return changed(call, services, (before) => services.accessBodies.key(change(before), call.caller.orgId));
 }
 
 const maxOverlapMs = 30 * 24 * 3_600_000;
@@ -128,10 +151,11 @@ const shown = { key_id: keyHash, key_hash: keyHash, data: { ...document, org_id:
 const example = { ...document, is_inactive: true };
 
 const json = { types: [...structuredTypes], maxBytes: 256 * 1024 };
+const username = parameter.queryParameter('username', 'The id is the name of a basic user.', { type: 'boolean' });
 const reading = { tag: 'keys', form: 'documented', scope: 'keys:read' } as const;
 const writing = { tag: 'keys', form: 'documented', scope: 'keys:write' } as const;
 const refused: readonly ErrorCode[] = ['access_exceeds', 'body_malformed', 'key_invalid', 'revision_not_reached'];
-const changed = {
+const answered = {
   description: 'The key as it is now',
   schema: { $ref: '#/components/schemas/UpdatedKey' },
   example: { ...shown, Message: 'Key updated', Status: 'OK' },
@@ -183,7 +207,7 @@ export const keyRoutes: readonly Route[] = [
     path: '/api/keys/{keyId}',
     operationId: 'getKey',
     summary: 'One key by its hash, or by a key that was made here; now or at a time',
-    parameters: [parameter.at, parameter.minRevision, parameter.ifNoneMatch],
+    parameters: [username, parameter.at, parameter.minRevision, parameter.ifNoneMatch],
     answer: { description: 'The key', schema: { $ref: '#/components/schemas/Key' }, example: shown },
     errors: ['at_invalid', 'id_invalid', 'key_unknown', 'revision_not_reached'],
     handle: read,
@@ -194,9 +218,9 @@ export const keyRoutes: readonly Route[] = [
     path: '/api/keys/{keyId}',
     operationId: 'replaceKey',
     summary: 'Replaces what a key may do; the key itself stays',
-    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    parameters: [username, ...parameter.writeParameters, parameter.ifMatch],
     body: { ...json, description: 'The whole document', schema: 'KeyDocument', example },
-    answer: changed,
+    answer: answered,
     errors: [...refused, 'id_invalid', 'key_unknown', 'precondition_failed'],
     handle: replace,
   },
@@ -206,14 +230,14 @@ export const keyRoutes: readonly Route[] = [
     path: '/api/keys/{keyId}',
     operationId: 'patchKey',
     summary: 'Changes members of the document: merge patch (RFC 7396) or JSON patch (RFC 6902)',
-    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    parameters: [username, ...parameter.writeParameters, parameter.ifMatch],
     body: {
       types: [...patchTypes, 'application/json'],
       maxBytes: json.maxBytes,
       description: 'What is to be different',
       example: { is_inactive: true },
     },
-    answer: changed,
+    answer: answered,
     errors: [...refused, 'id_invalid', 'key_unknown', 'patch_test_failed', 'precondition_failed'],
     handle: patch,
   },
@@ -223,7 +247,7 @@ export const keyRoutes: readonly Route[] = [
     path: '/api/keys/{keyId}/rotate',
     operationId: 'rotateKey',
     summary: 'Another key with the same document; the one before is deleted, or ends after `overlap`',
-    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    parameters: [username, ...parameter.writeParameters, parameter.ifMatch],
     body: {
       types: ['application/json'],
       maxBytes: json.maxBytes,
@@ -264,7 +288,7 @@ export const keyRoutes: readonly Route[] = [
     path: '/api/keys/{keyId}',
     operationId: 'deleteKey',
     summary: 'Deletes a key',
-    parameters: [...parameter.writeParameters, parameter.ifMatch],
+    parameters: [username, ...parameter.writeParameters, parameter.ifMatch],
     answer: {
       description: 'Deleted',
       schema: { $ref: '#/components/schemas/Answer' },
