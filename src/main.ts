@@ -130,6 +130,13 @@ export async function main(
   }
 }
 
+/** Every command whole, for pages and completion. */
+export const wholeProgram = (terminal: Terminal): Promise<Command> =>
+  programFor(
+    commands.map(({ name }) => name),
+    terminal,
+  );
+
 async function programFor(args: readonly string[], terminal: Terminal): Promise<Command> {
   const program = configured(new Command('svc'), terminal)
     .description('Event-sourced API gateway: management plane, gateway and analytics pump.')

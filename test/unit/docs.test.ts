@@ -9,15 +9,15 @@ import { temporaryFolder } from '../support/temporary.ts';
 const root = join(import.meta.dirname, '../..');
 
 describe('generated pages', () => {
-  it('are what the sources make', () => expect(stalePages(root)).to.deep.equal([]));
+  it('are what the sources make', async () => expect(await stalePages(root)).to.deep.equal([]));
 
-  it('are stale when missing or changed, and current once written', () => {
+  it('are stale when missing or changed, and current once written', async () => {
     using folder = temporaryFolder();
-    expect(stalePages(folder.path)).to.include('docs/reference/configuration.md');
-    writePages(folder.path);
-    expect(stalePages(folder.path)).to.deep.equal([]);
+    expect(await stalePages(folder.path)).to.include('docs/reference/configuration.md');
+    await writePages(folder.path);
+    expect(await stalePages(folder.path)).to.deep.equal([]);
     appendFileSync(folder.file('docs', 'reference', 'configuration.md'), 'by hand\n');
-    expect(stalePages(folder.path)).to.deep.equal(['docs/reference/configuration.md']);
+    expect(await stalePages(folder.path)).to.deep.equal(['docs/reference/configuration.md']);
   });
 
   it('name every key with its variable', () => {

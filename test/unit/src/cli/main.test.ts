@@ -18,7 +18,11 @@ describe('svc', () => {
     expect(out.trim()).to.match(/Exit codes: 0 done, 1 failure, 2 usage, 3 conflict, 4 not reachable\.$/);
   });
 
-  for (const command of ['start', 'api', 'audit', 'token', 'config']) {
+  const commands = [
+    ...['start', 'api', 'audit', 'token', 'config', 'apply', 'diff', 'plan', 'export', 'import', 'validate'],
+    ...['policy', 'key', 'doctor', 'completion', 'wait', 'replay'],
+  ];
+  for (const command of commands) {
     it(`begins the help of ${command} with an example`, async () => {
       const { code, out } = await svc([command, '--help']);
       expect(code).to.equal(0);
