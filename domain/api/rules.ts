@@ -2,7 +2,7 @@
 import type { Problem, Warning } from '../errors.ts';
 import type { JsonObject } from '../event.ts';
 import type { ApiDocument } from './definition.ts';
-import { checksAuthentication } from './rules/authentication.ts';
+import { authenticationWarnings, checksAuthentication } from './rules/authentication.ts';
 import { documentRuleProblems } from './rules/document.ts';
 import { effectWarnings, refusesWhatIsNotOffered } from './rules/effects.ts';
 import { checksEvents, eventWarnings } from './rules/events.ts';
@@ -75,6 +75,7 @@ const documentRule: Rule = (_, { document }) => documentRuleProblems(document);
 
 export const ruleWarnings = (extension: JsonObject, document: ApiDocument): readonly Warning[] => [
   ...effectWarnings(extension),
+  ...authenticationWarnings(extension),
   ...pluginWarnings(extension),
   ...eventWarnings(extension),
   ...operationWarnings(document),

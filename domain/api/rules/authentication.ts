@@ -1,9 +1,9 @@
 /** Rules on `server.authentication`: schemes, sources, and what must be said when several have to pass (api-definition design 9). */
-import { nearestName, type Problem } from '../../errors.ts';
+import { nearestName, type Problem, type Warning } from '../../errors.ts';
 import type { Json, JsonObject } from '../../event.ts';
 import { at, isObject, isOn, objectAt, sameJson, textAt } from '../../json.ts';
 import { kindOf, providerOf } from '../authentication.ts';
-import { type Path, problem, type Rule } from './rule.ts';
+import { type Path, problem, type Rule, warning } from './rule.ts';
 
 const block: Path = ['server', 'authentication'];
 
@@ -59,6 +59,12 @@ const providerOfScheme = ({ name, path }: Scheme, document: JsonObject): string 
   const kind = kindOf(at(document, 'components', 'securitySchemes', name));
   return kind && providerOf[kind];
 };
+
+/** Every enabled scheme has to pass, which lets nobody in whom the other mode would keep out. */
+export const authenticationWarnings = (extension: JsonObject): readonly Warning[] =>
+  isOn(at(extension, ...block)) && textAt(extension, ...block, 'securityProcessingMode') === 'compliant'
+    ? [warning([...block, 'securityProcessingMode'], 'no_effect', 'every enabled scheme has to pass in this version')]
+    : [];
 
 const places = ['header', 'query', 'cookie'] as const;
 

@@ -36,6 +36,7 @@ const notOffered = rows(
   server/clientCertificates
   server/ipAccessControl
   server/port
+  server/protocol
   upstream/authentication
   upstream/certificatePinning
   upstream/loadBalancing
@@ -83,12 +84,12 @@ const noEffect = rows(
   server/authentication/customKeyLifetime
   server/authentication/security
   server/batchProcessing
+  server/contextVariables
   server/customDomain/certificates
   server/detailedActivityLogs
   server/detailedTracing
   server/eventHandlers/*
   server/onStoreFailure
-  server/protocol
   upstream/retry
   upstream/test/serviceDiscovery
   upstream/tlsTransport/insecureSkipVerify

@@ -38,6 +38,7 @@ describe('every field of the product document', () => {
     // Members that have no switch and that no gateway runs; everything else is off.
     expect(problems.map(({ pointer, code }) => `${code} ${pointer.replace('/x-svc-api-gateway/', '')}`)).to.deep.equal([
       'not_offered server/port',
+      'not_offered server/protocol',
       'not_offered upstream/tlsTransport/ciphers',
       'not_offered upstream/tlsTransport/maxVersion',
       'not_offered upstream/tlsTransport/minVersion',
