@@ -4,28 +4,35 @@ import { dirname, join } from 'node:path';
 import { type ConfigKey, configKeys } from '../src/config/keys.ts';
 import { configSchema, sectionVariables } from '../src/config/schema.ts';
 import { type MetricRow, metricTable } from '../src/telemetry/metric-table.ts';
+import { cliPage } from './cli-page.ts';
 import { definitionFieldsPage } from './definition-fields.ts';
 
-type Page = { readonly path: string; readonly make: () => string };
+type Page = { readonly path: string; readonly make: () => string | Promise<string> };
 
 /** A generated page is a row. */
 const pages: readonly Page[] = [
+  { path: 'docs/reference/cli.md', make: cliPage },
+  { path: 'docs/reference/definition-fields.md', make: definitionFieldsPage },
   { path: 'docs/reference/configuration.md', make: configurationPage },
   { path: 'docs/reference/metrics.md', make: metricsPage },
-  { path: 'docs/reference/definition-fields.md', make: definitionFieldsPage },
 ];
 
 /** Paths of the pages that differ from what the sources make. */
-export const stalePages = (root: string): readonly string[] =>
-  pages.filter(({ path, make }) => contentOf(join(root, path)) !== make()).map(({ path }) => path);
+export const stalePages = async (root: string): Promise<readonly string[]> =>
+  (await changedPages(root)).map(({ path }) => path);
 
-export function writePages(root: string): readonly string[] {
-  const stale = stalePages(root);
-  for (const { path, make } of pages.filter((page) => stale.includes(page.path))) {
+async function changedPages(root: string): Promise<readonly { readonly path: string; readonly text: string }[]> {
+  const made = await Promise.all(pages.map(async ({ path, make }) => ({ path, text: await make() })));
+  return made.filter(({ path, text }) => contentOf(join(root, path)) !== text);
+}
+
+export async function writePages(root: string): Promise<readonly string[]> {
+  const changed = await changedPages(root);
+  for (const { path, text } of changed) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), make());
+    writeFileSync(join(root, path), text);
   }
-  return stale;
+  return changed.map(({ path }) => path);
 }
 
 function contentOf(path: string): string | undefined {
@@ -106,16 +113,16 @@ function metricLine(name: string, { kind, labels, help }: MetricRow): string {
   return `| \`${name}\` | ${kind} | ${labels.map((label) => `\`${label}\``).join(', ') || '–'} | ${help} |`;
 }
 
-function run(args: readonly string[]): number {
+async function run(args: readonly string[]): Promise<number> {
   const root = join(import.meta.dirname, '..');
   if (!args.includes('--check')) {
-    for (const path of writePages(root)) console.log(`wrote ${path}`);
+    for (const path of await writePages(root)) console.log(`wrote ${path}`);
     return 0;
   }
-  const stale = stalePages(root);
+  const stale = await stalePages(root);
   for (const path of stale)
     console.error(`${path} is not what the sources make: run \`node docs/generate.ts\` and commit it`);
   return stale.length > 0 ? 1 : 0;
 }
 
-if (import.meta.main) process.exitCode = run(process.argv.slice(2));
+if (import.meta.main) process.exitCode = await run(process.argv.slice(2));
