@@ -1,11 +1,12 @@
 /** Access keys: what a client of the gateway may do; of the key itself only the SHA-256, which is its id. Events, commands, state, decide, evolve. */
 import { isMixed } from './access-session.ts';
 import type { Decider } from './decider.ts';
-import { type DocumentSecret, findFields, type SealedSecrets } from './document-secrets.ts';
+import type { DocumentSecret, SealedSecrets } from './document-secrets.ts';
 import { accessExceeds, keyExists, keyInvalid, keyUnknown, type Problem } from './errors.ts';
 import { type JsonObject, never } from './event.ts';
 import type { KeyHash, OrgId } from './ids.ts';
 import { type Labelled, labelled, sameLabels } from './labels.ts';
+import { findFields } from './secret-places.ts';
 
 type Of = { readonly orgId: OrgId; readonly keyHash: KeyHash };
 

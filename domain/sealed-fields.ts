@@ -1,7 +1,7 @@
 /** Which members of which event types are secret. The codec refuses to write one of them in clear. */
 import { findApiSecrets } from './api/secret-fields.ts';
-import type { FindSecrets } from './document-secrets.ts';
 import { findKeySecrets } from './key.ts';
+import type { FindSecrets } from './secret-places.ts';
 import { findWebhookSecrets } from './webhook.ts';
 
 /** Paths from the event, by type. */

@@ -1,10 +1,11 @@
 /** Webhooks: where events are sent, shared by the APIs that name them. Events, commands, state, decide, evolve. */
 import type { Decider } from './decider.ts';
-import { type DocumentSecret, findFields, type SealedSecrets } from './document-secrets.ts';
+import type { DocumentSecret, SealedSecrets } from './document-secrets.ts';
 import { webhookExists, webhookInUse, webhookUnknown } from './errors.ts';
 import { type JsonObject, never } from './event.ts';
 import type { OrgId, WebhookId } from './ids.ts';
 import { type Labelled, labelled, sameLabels } from './labels.ts';
+import { findFields } from './secret-places.ts';
 
 type Of = { readonly orgId: OrgId; readonly webhookId: WebhookId };
 

@@ -2,11 +2,11 @@
 import { type AsOas, toOas } from '../domain/api/classic/codec.ts';
 import { classicSchema } from '../domain/api/classic/schema.ts';
 import { unknownKeys } from '../domain/api/schema/extension.ts';
-import { pathOf, pointerOf } from '../domain/document-secrets.ts';
 import type { Problem, Warning } from '../domain/errors.ts';
 import type { Json, JsonObject } from '../domain/event.ts';
 import { isObject } from '../domain/json.ts';
 import { createShapeCheck } from '../domain/json-schema.ts';
+import { pathOf, pointerOf } from '../domain/secret-places.ts';
 
 /** What has been found so far; the converted document is there when the shape is right. */
 type JudgedClassic = {

@@ -1,7 +1,8 @@
 /** Which members of a definition hold secrets (api-definition design 0.9), in each of its written forms. */
-import { type FindSecrets, findBelow, findFields, type SecretField } from '../document-secrets.ts';
+
 import type { JsonObject } from '../event.ts';
 import { at } from '../json.ts';
+import { type FindSecrets, findBelow, findFields, type SecretField } from '../secret-places.ts';
 import { gatewayExtension, streamingExtension } from './definition.ts';
 
 const split = (path: string): readonly string[] => path.split('/');

@@ -1,8 +1,9 @@
 /** Secrets of definitions in memory: opened as objects come in, handed out when an API is compiled, and never written anywhere. */
 import type { ApiDocument } from '../../domain/api/definition.ts';
 import { isNeeded } from '../../domain/api/secret-fields.ts';
-import { type HeldSecret, kidOf, pathOf, revealed, type SealedSecrets } from '../../domain/document-secrets.ts';
+import { type HeldSecret, kidOf, revealed, type SealedSecrets } from '../../domain/document-secrets.ts';
 import { apiStream, toApiId } from '../../domain/ids.ts';
+import { pathOf } from '../../domain/secret-places.ts';
 import type { GatewayObject, GatewaySnapshot } from '../../projections/gateway-config.ts';
 import type { Log } from '../ports.ts';
 import type { Feed } from './feed.ts';

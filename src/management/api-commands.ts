@@ -2,11 +2,12 @@
 import { type ApiCommand, type ApiState, api, existingApi, type ImportSource, routeOf } from '../../domain/api/api.ts';
 import type { ApiKind } from '../../domain/api/definition.ts';
 import type { PublicGateway } from '../../domain/api/servers.ts';
-import { named, withMask } from '../../domain/document-secrets.ts';
+import { named } from '../../domain/document-secrets.ts';
 import { definitionRefused, kindMismatch } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
+import { withMask } from '../../domain/secret-places.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
 import { type DocumentChange, maxRemarks, type NextDocument } from './api-change.ts';
 import { claimWrites, type Owner } from './api-claims.ts';

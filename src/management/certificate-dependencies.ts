@@ -12,7 +12,7 @@ import { apisUsing } from '../../projections/certificate-uses.ts';
 import { boundCertificates, keysWithCertificate } from '../../projections/keys.ts';
 import type { CertificateServices, CertificateWish } from './certificate-commands.ts';
 import { awaitPosition } from './conditional.ts';
-import { openDocument, takeApiSecrets } from './definition-secrets.ts';
+import { reopened, takeApiSecrets } from './definition-secrets.ts';
 import { documentSha256, withDerivedFields } from './derived-fields.ts';
 import type { Command, PlannedWrite } from './handle-command.ts';
 import type { HeldSecrets } from './held-secrets.ts';
@@ -63,10 +63,10 @@ async function freeApi({ store, secrets }: Services, id: string, certId: CertId)
   const expected = expectedOf(loaded);
   if (!state.exists) return { write: { stream, expected, events: [] }, warnings: [] };
   const { orgId, kind } = state;
-  const held = await openDocument(secrets, stream, state);
-  const { document, secrets: taken } = takeApiSecrets(withoutCertificate(state.document, certId), held);
+  const freed = { ...state, document: withoutCertificate(state.document, certId) };
+  const { document, sealed } = (await reopened(secrets, stream, freed, takeApiSecrets)).state;
   const warnings = closedBlocks(id, state.document, document);
-  const settled = { document, secrets: taken, warnings, prunedOperations: [] };
+  const settled = { document, secrets: sealed?.secrets ?? [], warnings, prunedOperations: [] };
   const events = api.decide({ type: 'ReplaceApi', orgId, apiId, kind, ...settled }, state);
   return { write: { stream, expected, events: withDerivedFields(events, state) }, warnings };
 }

@@ -1,10 +1,10 @@
 /** Secrets in the document of a key: a password becomes what was made of it, and signatures get a secret when they have none. */
 import { randomBytes, scrypt } from 'node:crypto';
-import { mask } from '../../domain/document-secrets.ts';
 import { keyInvalid } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { type KeyHash, type OrgId, toKeyHash } from '../../domain/ids.ts';
 import { objectAt, textAt } from '../../domain/json.ts';
+import { mask } from '../../domain/secret-places.ts';
 import { sha256Hex } from './derived-fields.ts';
 
 export type SettledKey = {

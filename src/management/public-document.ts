@@ -2,8 +2,9 @@
 
 import { type ApiDocument, gatewayExtension, streamingExtension } from '../../domain/api/definition.ts';
 import { findApiSecrets } from '../../domain/api/secret-fields.ts';
-import { pointerOf, withoutSecrets } from '../../domain/document-secrets.ts';
+import { withoutSecrets } from '../../domain/document-secrets.ts';
 import { withoutMember } from '../../domain/json.ts';
+import { pointerOf } from '../../domain/secret-places.ts';
 import { type Call, wordParameter } from './call.ts';
 
 /** `mode=public`; any other word is a 400. */

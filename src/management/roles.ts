@@ -14,7 +14,15 @@ const withoutOrganisations = scopeNames.filter((scope) => scope !== 'orgs:admin'
 const builtIn: Roles = {
   admin: withoutOrganisations,
   operator: [...everyRead, 'gateways:write', 'certs:write', 'config:restore'],
-  developer: ['apis:write', 'policies:write', 'keys:write', 'certs:read', 'gateways:read', 'audit:read'],
+  developer: [
+    'apis:write',
+    'policies:write',
+    'keys:write',
+    'webhooks:write',
+    'certs:read',
+    'gateways:read',
+    'audit:read',
+  ],
   auditor: everyRead,
   viewer: ['apis:read', 'certs:read', 'policies:read', 'gateways:read'],
   gateway: ['feed:read', 'gateways:report'],

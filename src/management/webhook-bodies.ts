@@ -8,7 +8,7 @@ import { isWebhookTrigger, type WebhookTrigger, webhookTriggers } from '../../do
 import { webhookSchemas } from './openapi-webhook-schemas.ts';
 
 /** `id` as in the body, where it is one. A `secret` that is not there was not sent. */
-export type WebhookBody = { readonly id?: string; readonly document: JsonObject };
+type WebhookBody = { readonly id?: string; readonly document: JsonObject };
 
 export type WebhookBodies = {
   readonly webhook: (body: JsonObject) => WebhookBody;

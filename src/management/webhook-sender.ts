@@ -6,7 +6,7 @@ import { Agent, request } from 'undici';
 import type { JsonObject } from '../../domain/event.ts';
 import { isObject, textAt } from '../../domain/json.ts';
 
-export type WebhookEvent = {
+type WebhookEvent = {
   /** The same on every attempt. */
   readonly id: string;
   /** From 1. */
@@ -15,7 +15,7 @@ export type WebhookEvent = {
 };
 
 /** `status` of the answer; without one `error` says why. */
-export type Sent = { readonly status: number | null; readonly timeMs: number; readonly error: string | null };
+type Sent = { readonly status: number | null; readonly timeMs: number; readonly error: string | null };
 
 /** `webhook`: its document with secrets in clear. */
 export type SendWebhook = (webhook: JsonObject, event: WebhookEvent) => Promise<Sent>;

@@ -1,0 +1,163 @@
+/** Where secrets stand in documents: tables of members, the places that they match, and what is a secret at a place. */
+import type { Json, JsonObject } from './event.ts';
+import { isObject, pointerStep } from './json.ts';
+
+/** What everybody sees in the place of a secret; sent back, it keeps what is stored. */
+export const mask = '***';
+
+/** `text`: the member is the secret. `user-info`: of an address, what stands before the `@`. */
+type SecretKind = 'text' | 'user-info';
+
+/** Members that hold secrets: member names from the root, `*` for every member or element. */
+export type SecretField = {
+  readonly path: readonly string[];
+  readonly kind: SecretKind;
+  /** Whether it is a secret beside these neighbours; always, when it is absent. */
+  readonly isSecret?: (holder: JsonObject) => boolean;
+  /** What is no text here is something else: a pair in a list of headers. */
+  readonly isOnlyText?: true;
+};
+
+/** One place where a secret may stand. `labels`: the same place by names, so that it is known again when a list is sorted anew. */
+export type SecretPlace = {
+  readonly path: readonly string[];
+  readonly kind: SecretKind;
+  readonly value: Json;
+  readonly labels: string;
+  /** Lengths of the lists on the way. */
+  readonly lengths: string;
+};
+
+/** Finds the places in a document. */
+export type FindSecrets = (document: JsonObject) => readonly SecretPlace[];
+
+export const pointerOf = (path: readonly string[]): string => path.map((step) => `/${pointerStep(step)}`).join('');
+
+type Visit = {
+  readonly value: Json;
+  readonly path: readonly string[];
+  readonly labels: readonly string[];
+  readonly lengths: readonly number[];
+};
+
+const rootOf = (document: JsonObject): Visit => ({ value: document, path: [], labels: [], lengths: [] });
+
+/** Members or elements with their names, each as the next step of a way. */
+function stepsBelow({ value, path, labels, lengths }: Visit): readonly Visit[] {
+  if (Array.isArray(value)) {
+    const names = labelled(value);
+    return value.map((element: Json, index) => ({
+      value: element,
+      path: [...path, String(index)],
+      labels: [...labels, names[index] ?? ''],
+      lengths: [...lengths, value.length],
+    }));
+  }
+  if (!isObject(value)) return [];
+  return Object.entries(value).map(([name, member]) => ({
+    ...{ value: member, path: [...path, name], labels: [...labels, name], lengths },
+  }));
+}
+
+/** What tells the elements of a list apart: id, name, address; the number of the like ones before it makes each unique. */
+function labelled(list: readonly Json[]): readonly string[] {
+  const seen = new Map<string, number>();
+  return list.map((element) => {
+    const label = labelOf(element);
+    const count = seen.get(label) ?? 0;
+    seen.set(label, count + 1);
+    return `${label}#${count}`;
+  });
+}
+
+function labelOf(element: Json): string {
+  if (typeof element === 'string') return withMask(element).toLowerCase();
+  if (!isObject(element)) return '';
+  const named = ['id', 'name', 'url', 'target_path', 'trigger'].flatMap((name) => {
+    const value = element[name];
+    return typeof value === 'string' && value !== '' ? [`${name}=${withMask(value)}`] : [];
+  });
+  return (named[0] ?? '').toLowerCase();
+}
+
+const userInfoPattern = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#\s]*)@/i;
+
+/** The address with its user info hidden; any other text as it is. */
+export const withMask = (text: string): string => text.replace(userInfoPattern, `$1${mask}@`);
+
+/** Only what the text of an address says before the `@`; undefined without. */
+const userInfoOf = (text: string): string | undefined => userInfoPattern.exec(text)?.[2] || undefined;
+
+const placeOf = (visit: Visit, kind: SecretKind): SecretPlace => ({
+  ...{ path: visit.path, kind, value: visit.value },
+  labels: visit.labels.join('\n'),
+  lengths: visit.lengths.join(','),
+});
+
+/** The fields of a table. */
+export const findFields =
+  (fields: readonly SecretField[]): FindSecrets =>
+  (document) =>
+    fields
+      .flatMap((field) => matches(rootOf(document), field.path).map((visit) => ({ field, visit })))
+      .flatMap(({ field, visit }) => (isSecretAt(document, field, visit) ? [placeOf(visit, field.kind)] : []));
+
+function matches(visit: Visit, pattern: readonly string[]): readonly Visit[] {
+  const [step, ...rest] = pattern;
+  if (step === undefined) return [visit];
+  const below = step === '*' ? stepsBelow(visit) : memberBelow(visit, step);
+  return below.flatMap((next) => matches(next, rest));
+}
+
+function memberBelow({ value, path, labels, lengths }: Visit, name: string): readonly Visit[] {
+  const member = Array.isArray(value) ? undefined : memberOf(value, name);
+  return member === undefined ? [] : [{ value: member, path: [...path, name], labels: [...labels, name], lengths }];
+}
+
+function isSecretAt(document: JsonObject, { isSecret, isOnlyText }: SecretField, { path, value }: Visit): boolean {
+  if (isOnlyText && typeof value !== 'string') return false;
+  if (!isSecret) return true;
+  const holder = valueAt(document, path.slice(0, -1));
+  return isObject(holder) && isSecret(holder);
+}
+
+/** The same below one member, for parts without a table: `judge` says what a text there is. */
+export function findBelow(
+  document: JsonObject,
+  member: string,
+  judge: (path: readonly string[]) => SecretKind | undefined,
+): readonly SecretPlace[] {
+  const found: SecretPlace[] = [];
+  const walk = (visit: Visit): void => {
+    const kind = judge(visit.path);
+    if (typeof visit.value === 'string' && kind !== undefined) found.push(placeOf(visit, kind));
+    else for (const next of stepsBelow(visit)) walk(next);
+  };
+  for (const next of stepsBelow(rootOf(document))) if (next.path[0] === member) walk(next);
+  return found;
+}
+
+/** Texts that name a secret and are none: references that a gateway resolves, and variables. */
+const reference =
+  /^(?:(?:env|secrets|file):\/\/\S+|(?:(?:bearer|basic) )?\$(?:secret|svc)_\w+\.[\w./-]+|\$\{[^}]*\})$/i;
+
+/** The secret at a place; undefined when there is none. */
+export function secretAt({ kind, value }: SecretPlace): string | undefined {
+  if (typeof value !== 'string' || value === '') return undefined;
+  if (kind === 'user-info') return userInfoOf(value);
+  return reference.test(value) ? undefined : value;
+}
+
+export const pathOf = (pointer: string): readonly string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+const valueAt = (value: Json | undefined, path: readonly string[]): Json | undefined =>
+  path.reduce<Json | undefined>((current, step) => memberOf(current, step), value);
+
+function memberOf(value: Json | undefined, step: string): Json | undefined {
+  if (Array.isArray(value)) return (value as readonly Json[])[Number(step)];
+  return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+}

@@ -1,0 +1,241 @@
+/** Secrets inside documents: taken out, put back, found again when lists are sorted anew, and never forgotten. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { findApiSecrets, isNeeded } from '../../../domain/api/secret-fields.ts';
+import {
+  forgottenPlaces,
+  type HeldSecret,
+  maskedNames,
+  named,
+  revealed,
+  sameDocument,
+  takeSecrets,
+  withoutSecrets,
+} from '../../../domain/document-secrets.ts';
+import type { Json, JsonObject, Secret } from '../../../domain/event.ts';
+import { withMask } from '../../../domain/secret-places.ts';
+import { findWebhookSecrets } from '../../../domain/webhook.ts';
+
+const extension = (members: JsonObject): JsonObject => ({ 'x-svc-api-gateway': members });
+const nothing = { document: {}, secrets: [] };
+
+const counting = (start = 0) => {
+  let count = start;
+  return () => `00000000-0000-7000-8000-${String(++count).padStart(12, '0')}`;
+};
+
+const clearOf = (secret: Secret): string => ('clear' in secret ? secret.clear : '');
+const heldOf = ({ document, secrets }: ReturnType<typeof takeSecrets>) => ({
+  document,
+  secrets: secrets.map(
+    ({ pointer, secret }): HeldSecret => ({ pointer, kid: secret.kid ?? '', clear: clearOf(secret) }),
+  ),
+});
+const take = (document: JsonObject, held: Parameters<typeof takeSecrets>[1] = nothing) =>
+  takeSecrets(document, held, findApiSecrets, counting(held.secrets.length));
+
+const word = fc.stringMatching(/^[a-z0-9]{1,12}$/);
+const handler = fc.record({
+  name: word,
+  url: fc.oneof(
+    word.map((host) => `https://${host}.example/`),
+    fc.tuple(word, word).map(([user, host]) => `https://${user}:p@${host}/`),
+  ),
+  headers: fc.oneof(
+    fc.array(fc.record({ name: word, value: word }), { maxLength: 3 }) as fc.Arbitrary<Json>,
+    fc.dictionary(word, word, { maxKeys: 3 }),
+  ),
+  secret: word,
+});
+const documents = fc
+  .record({
+    url: fc.tuple(word, word).map(([user, host]) => `http://${user}:pw@${host}/`),
+    password: word,
+    handlers: fc.uniqueArray(handler, { selector: ({ name }) => name, maxLength: 4 }),
+    urls: fc.array(
+      word.map((user) => `amqp://${user}:x@host/`),
+      { maxLength: 3 },
+    ),
+  })
+  .map(({ url, password, handlers, urls }) => ({
+    ...extension({
+      upstream: { url, authentication: { enabled: false, basicAuth: { password } } },
+      server: { eventHandlers: handlers as unknown as Json },
+    }),
+    'x-svc-streaming': { streams: { one: { input: { amqp: { urls, password } } } } },
+  })) as fc.Arbitrary<JsonObject>;
+
+const shuffled = (document: JsonObject): JsonObject => {
+  const own = document['x-svc-api-gateway'] as JsonObject;
+  const server = own['server'] as JsonObject;
+  const handlers = (server['eventHandlers'] as readonly Json[]).toReversed();
+  return { ...document, 'x-svc-api-gateway': { ...own, server: { ...server, eventHandlers: handlers } } };
+};
+
+describe('secrets of a document', () => {
+  it('taken out and put back give the document', () =>
+    fc.assert(
+      fc.property(documents, (document) => {
+        const taken = take(document);
+        expect(taken.problems).to.deep.equal([]);
+        expect(taken.clear).to.deep.equal(document);
+        const opened = taken.secrets.map(({ pointer, secret }) => ({ pointer, clear: clearOf(secret) }));
+        expect(revealed(taken.document, opened)).to.deep.equal(document);
+      }),
+    ));
+
+  it('leave nothing in clear behind, and no mask without a secret', () =>
+    fc.assert(
+      fc.property(documents, (document) => {
+        const { document: masked, secrets } = take(document);
+        expect(forgottenPlaces(masked, secrets, findApiSecrets)).to.deep.equal([]);
+        expect(take(masked, heldOf(take(document))).document).to.deep.equal(masked);
+        if (secrets[0])
+          expect(forgottenPlaces(masked, secrets.slice(1), findApiSecrets)).to.deep.equal([secrets[0].pointer]);
+        if (secrets.length > 0)
+          expect(forgottenPlaces(document, secrets, findApiSecrets)).to.have.length(secrets.length);
+      }),
+    ));
+
+  it('keep their keys when masks or the same texts come back, in whatever order', () =>
+    fc.assert(
+      fc.property(documents, (document) => {
+        const first = take(document);
+        const held = heldOf(first);
+        for (const again of [first.document, document]) {
+          expect(sameDocument(take(again, held), first)).to.equal(true);
+          const moved = take(shuffled(again), held);
+          expect(moved.clear).to.deep.equal(shuffled(document));
+          expect(moved.secrets.every(({ secret }) => !('isNew' in secret))).to.equal(true);
+        }
+      }),
+    ));
+
+  it('show that they changed in what differences are made of, and only there', () => {
+    const one = take(extension({ upstream: { url: 'http://u:a@h/' } }));
+    const other = take(extension({ upstream: { url: 'http://u:b@h/' } }), heldOf(one));
+    expect(one.document).to.deep.equal(other.document);
+    expect(sameDocument(one, other)).to.equal(false);
+    expect(maskedNames(named(other.document, other.secrets))).to.deep.equal(other.document);
+  });
+
+  it('go where their place is left out', () => {
+    const { document } = take(
+      extension({ upstream: { url: 'http://u:a@h/p', authentication: { basicAuth: { password: 'p' } } } }),
+    );
+    const at = (path: string): string => `/x-svc-api-gateway/upstream/${path}`;
+    expect(withoutSecrets(document, [at('url'), at('authentication/basicAuth/password')])).to.deep.equal(
+      extension({ upstream: { url: 'http://h/p', authentication: { basicAuth: { password: '' } } } }),
+    );
+  });
+
+  const none: readonly (readonly [name: string, document: JsonObject])[] = [
+    ['a reference to the environment', extension({ server: { eventHandlers: [{ secret: '$secret_env.HOOK' }] } })],
+    [
+      'a reference behind a scheme',
+      extension({ server: { eventHandlers: [{ headers: { a: 'Bearer $secret_env.T' } }] } }),
+    ],
+    ['a reference to a file', extension({ server: { eventHandlers: [{ secret: 'file://hook' }] } })],
+    ['an empty text', extension({ server: { eventHandlers: [{ secret: '' }] } })],
+    ['an address without user info', extension({ upstream: { url: 'http://h/a@b' } })],
+    [
+      'a public key',
+      extension({ server: { authentication: { securitySchemes: { j: { signingMethod: 'rsa', source: 'k' } } } } }),
+    ],
+    ['a variable of a stream', { 'x-svc-streaming': { input: { password: '$'.concat('{PW}') } } }],
+    ['a key of a message', { 'x-svc-streaming': { output: { kafka: { key: 'id' } } } }],
+  ];
+  for (const [name, document] of none) {
+    it(`are not seen in ${name}`, () => {
+      const taken = take(document);
+      expect([taken.secrets, taken.document]).to.deep.equal([[], document]);
+    });
+  }
+
+  const seen: readonly (readonly [name: string, document: JsonObject, pointer: string])[] = [
+    [
+      'a shared key of a JWT scheme',
+      extension({
+        server: { authentication: { securitySchemes: { 'a/b|c': { signingMethod: 'hmac', source: 'k' } } } },
+      }),
+      '/x-svc-api-gateway/server/authentication/securitySchemes/a~1b|c/source',
+    ],
+    ['an address of a server', { servers: [{ url: 'https://u@h/' }] }, '/servers/0/url'],
+    ['a Classic target', { proxy: { target_list: ['http://h', 'http://u@h'] } }, '/proxy/target_list/1'],
+    [
+      'a Classic webhook',
+      { event_handlers: { events: { AuthFailure: [{ handler_meta: { header_map: { a: 'b' } } }] } } },
+      '/event_handlers/events/AuthFailure/0/handler_meta/header_map/a',
+    ],
+    [
+      'a client key of a stream',
+      { 'x-svc-streaming': { input: { tls: { client_certs: [{ cert: 'c', key: 'k' }] } } } },
+      '/x-svc-streaming/input/tls/client_certs/0/key',
+    ],
+    [
+      'a header of a stream',
+      { 'x-svc-streaming': { input: { headers: { Accept: 'a', Authorization: 'b' } } } },
+      '/x-svc-streaming/input/headers/Authorization',
+    ],
+  ];
+  for (const [name, document, pointer] of seen) {
+    it(`are seen in ${name}`, () => expect(take(document).secrets.map((one) => one.pointer)).to.deep.equal([pointer]));
+  }
+
+  it('are refused where a mask has nothing to keep, where the value is gone, and where it is no text', () => {
+    const document = extension({ upstream: { authentication: { basicAuth: { password: '***' } } } });
+    const pointer = '/x-svc-api-gateway/upstream/authentication/basicAuth/password';
+    const codes = (...args: Parameters<typeof take>) => take(...args).problems.map(({ code }) => code);
+    expect(codes(document)).to.deep.equal(['secret_not_stored']);
+    expect(codes(document, { document, secrets: [{ pointer, kid: 'k' }] })).to.deep.equal(['secret_gone']);
+    expect(codes(extension({ upstream: { authentication: { basicAuth: { password: 7 } } } }))).to.deep.equal(['type']);
+  });
+
+  it('are not handed to another entry when a list shrinks and its entry has a new name', () => {
+    const hooks = (...names: readonly string[]): JsonObject =>
+      extension({ server: { eventHandlers: names.map((name) => ({ name, secret: `of ${name}` })) } });
+    const held = heldOf(take(hooks('a', 'b')));
+    const shrunk = extension({ server: { eventHandlers: [{ name: 'c', secret: '***' }] } });
+    expect(take(shrunk, held).problems.map(({ code }) => code)).to.deep.equal(['secret_not_stored']);
+    const renamed = extension({
+      server: {
+        eventHandlers: [
+          { name: 'a', secret: '***' },
+          { name: 'c', secret: '***' },
+        ],
+      },
+    });
+    expect(take(renamed, held).secrets.map(({ secret }) => clearOf(secret))).to.deep.equal(['of a', 'of b']);
+  });
+
+  it('are taken from a document with thousands of them in a time that grows with it', () => {
+    const headers = Array.from({ length: 20_000 }, (_, index) => ({ name: `h${index}`, value: `v${index}` }));
+    const document = extension({ server: { eventHandlers: [{ name: 'a', headers }] } });
+    const first = take(document);
+    const again = take(first.document, heldOf(first));
+    expect(again.clear).to.deep.equal(document);
+  });
+
+  it('are found in webhooks', () => {
+    const webhook = { url: 'http://u@h/', headers: [{ name: 'a', value: 'b' }], secret: 'c' };
+    const taken = takeSecrets(webhook, nothing, findWebhookSecrets, counting());
+    expect(taken.document).to.deep.equal({
+      url: 'http://***@h/',
+      headers: [{ name: 'a', value: '***' }],
+      secret: '***',
+    });
+  });
+
+  it('are needed where the block runs', () => {
+    const path = (text: string): readonly string[] => ['x-svc-api-gateway', ...text.split('/')];
+    const off = extension({ upstream: { authentication: { enabled: false }, proxy: { enabled: true } } });
+    expect(isNeeded(off, path('upstream/url'))).to.equal(true);
+    expect(isNeeded(off, path('upstream/proxy/url'))).to.equal(true);
+    expect(isNeeded(off, path('upstream/authentication/basicAuth/password'))).to.equal(false);
+    expect(isNeeded(off, path('server/eventHandlers/0/secret'))).to.equal(false);
+    expect(isNeeded(off, ['servers', '0', 'url'])).to.equal(false);
+  });
+
+  it('stay in place when an address has more than one at sign', () =>
+    expect(withMask('http://u:p@q@h/')).to.equal('http://***@h/'));
+});
