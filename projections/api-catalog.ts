@@ -1,4 +1,5 @@
 /** The API catalogue: the current document of every API with its place in the log, and the list of them. */
+import type { SchemeName } from '../domain/api/access-uses.ts';
 import type { ApiDocument, ApiKind } from '../domain/api/definition.ts';
 import { queryInvalid, type Warning } from '../domain/errors.ts';
 import { never, type Recorded } from '../domain/event.ts';
@@ -10,6 +11,7 @@ import {
   apiEntries,
   type BaseIdOf,
   baseIds,
+  certificateLabel,
   factsOf,
   labelsOf,
   organisation,
@@ -25,7 +27,7 @@ const apis = 'apis';
 
 export const apiCatalog: Projection = {
   name: 'apis',
-  version: 3,
+  version: 4,
   collections: [apis, apiEntries],
   filter: { categories: ['api'] },
   onPoison: 'park-by-stream',
@@ -133,6 +135,12 @@ export type ApiQuery = {
   readonly kind?: ApiKind;
   readonly active?: boolean;
   readonly internal?: boolean;
+  /** For gateways with this tag. */
+  readonly tag?: string;
+  /** Asks for this scheme; `keyless`: for none. */
+  readonly auth?: SchemeName;
+  /** Names this certificate. */
+  readonly cert?: string;
   /** These ids only. */
   readonly only?: ReadonlySet<string>;
   /** Default `-created`. */
@@ -190,9 +198,12 @@ export function listApis(documents: DocumentReader, orgId: OrgId, query: ApiQuer
   return pageOf(rest, limit, rows.length, baseIds(documents, orgId));
 }
 
-function labelsWanted(orgId: OrgId, { kind, internal, active }: ApiQuery): readonly string[] {
+function labelsWanted(orgId: OrgId, { kind, internal, active, tag, auth, cert }: ApiQuery): readonly string[] {
   // The rarest first: the read model store walks the rows of the first label.
   const flags = [
+    ...(cert === undefined ? [] : [certificateLabel(cert)]),
+    ...(tag === undefined ? [] : [`tag:${tag}`]),
+    ...(auth === undefined ? [] : [`auth:${auth}`]),
     ...(internal === undefined ? [] : [`internal:${internal}`]),
     ...(active === undefined ? [] : [`active:${active}`]),
     ...(kind === undefined ? [] : [`kind:${kind}`]),

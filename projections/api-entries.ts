@@ -1,8 +1,10 @@
 /** What lists know of an API: its entry, the labels by which it is found, and the versions that it has. */
+import { namedPolicies, namedSchemes } from '../domain/api/access-uses.ts';
 import { isActive, isInternal } from '../domain/api/api.ts';
 import { namedCertificates } from '../domain/api/certificate-uses.ts';
 import { canonical } from '../domain/api/classic/codec.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from '../domain/api/definition.ts';
+import { tagsOf } from '../domain/api/oas.ts';
 import { normalHost, normalListenPath } from '../domain/api/paths.ts';
 import { expirationOf, listedVersions, selfName, type VersionNames, versionNames } from '../domain/api/versioning.ts';
 import type { CertificateRole } from '../domain/certificate-use.ts';
@@ -40,6 +42,8 @@ export type ApiEntry = {
   readonly expiration?: string;
   /** Of an API that lists others as its versions, whether they are switched on or not. */
   readonly versions?: ListedVersions;
+  /** Its tags, schemes and policies, as labels. */
+  readonly marks?: readonly string[];
   /** Those that blocks name which are enabled; absent: none. */
   readonly certificates?: readonly { readonly certId: string; readonly role: CertificateRole }[];
 };
@@ -57,6 +61,7 @@ export const labelsOf = ({
   internal,
   versions,
   certificates = [],
+  marks = [],
 }: ApiEntry): readonly string[] => [
   organisation(orgId),
   withFlag(orgId, `kind:${kind}`),
@@ -66,11 +71,12 @@ export const labelsOf = ({
   ...new Set((versions?.list ?? []).map(({ id }) => withFlag(orgId, versionLabel(id)))),
   ...(certificates.length > 0 ? [withFlag(orgId, namesCertificates)] : []),
   ...new Set(certificates.map(({ certId }) => withFlag(orgId, certificateLabel(certId)))),
+  ...marks.map((mark) => withFlag(orgId, mark)),
 ];
 
 const hasVersions = 'versions';
 const namesCertificates = 'certificates';
-const certificateLabel = (certId: string): string => `cert:${certId}`;
+export const certificateLabel = (certId: string): string => `cert:${certId}`;
 const versionLabel = (id: string): string => `version:${id}`;
 
 export function factsOf(given: ApiDocument) {
@@ -89,7 +95,21 @@ export function factsOf(given: ApiDocument) {
     ...(expiration === '' ? {} : { expiration }),
     ...(list.length === 0 ? {} : { versions: { ...versionNames(document), list } }),
     ...(certificates.length === 0 ? {} : { certificates }),
+    marks: marksOf(document),
   };
+}
+
+/** By what else it is found. */
+const marksOf = (document: ApiDocument): readonly string[] => [
+  ...new Set(tagsOf(document).map((tag) => `tag:${tag}`)),
+  ...namedSchemes(document).map((scheme) => `auth:${scheme}`),
+  ...namedPolicies(document).map((id) => `policy:${id}`),
+];
+
+/** Ids of the APIs that name a policy. */
+export function apisNamingPolicy(documents: DocumentReader, orgId: OrgId, policyId: string): readonly string[] {
+  const labels = [withFlag(orgId, `policy:${policyId}`)];
+  return documents.list(apiEntries, { labels, limit: documents.count(apiEntries, labels) }).map(({ id }) => id);
 }
 
 /** How many APIs name a certificate. */

@@ -152,6 +152,8 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'CertificateKeyShredded':
     case 'ConfigRestored':
     case 'SecretShredded':
+    case 'TokenRotated':
+    case 'TokenRevoked':
       return before;
     case 'NameReserved':
     case 'NameReleased':
@@ -165,9 +167,6 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'TokenIssued':
     case 'TokenUpdated':
       return { name: event.name };
-    case 'TokenRotated':
-    case 'TokenRevoked':
-      return before;
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyDisabled':

@@ -1,6 +1,12 @@
 /** All APIs of an organisation: the list, and one API in its own kind. */
+
+import { schemeNames } from '../../../domain/api/access-uses.ts';
 import { toApiId } from '../../../domain/ids.ts';
+import { objectAt } from '../../../domain/json.ts';
 import { listApis } from '../../../projections/api-catalog.ts';
+import { apisNamingPolicy } from '../../../projections/api-entries.ts';
+import { findPolicy } from '../../../projections/policies.ts';
+import type { DocumentReader } from '../../../projections/read-model-store.ts';
 import { formats, inForm } from '../api-form.ts';
 import {
   booleanParameter,
@@ -25,18 +31,37 @@ const kinds = ['streams', 'oas', 'classic'] as const;
 async function list(call: Call, services: Services): Promise<Reply> {
   const kind = wordParameter(call, 'kind', kinds);
   const sort = wordParameter(call, 'sort', sorts);
+  const auth = wordParameter(call, 'auth', schemeNames);
   const flags = (['active', 'internal'] as const).filter((name) => call.query.has(name));
   const query = {
-    ...textParameters(call, ['q', 'after']),
+    ...textParameters(call, ['q', 'after', 'tag', 'cert']),
     ...(kind === undefined ? {} : { kind }),
     ...(sort === undefined ? {} : { sort }),
+    ...(auth === undefined ? {} : { auth }),
     ...Object.fromEntries(flags.map((name) => [name, booleanParameter(call, name)])),
     limit: numberParameter(call, 'limit', { min: 1, max: 500, absent: 50 }),
   };
   await awaitRevision(call.query, ['apis'], services.projector);
   const { documents } = await documentsFor(call, services, 'api');
-  const { orgId, apis: only } = call.caller;
+  const { orgId, apis } = call.caller;
+  const policy = call.query.get('policy');
+  const opened = policy ? await apisOfPolicy(call, services, documents, policy) : undefined;
+  const only = apis && opened ? apis.intersection(opened) : (apis ?? opened);
   return pageReply(call, listApis(documents, orgId, { ...query, ...(only ? { only } : {}) }));
+}
+
+/** APIs that the policy opens, and those that name it; all as they were then. */
+async function apisOfPolicy(
+  call: Call,
+  services: Services,
+  apis: DocumentReader,
+  policyId: string,
+): Promise<ReadonlySet<string>> {
+  await awaitRevision(call.query, ['policies'], services.projector);
+  const { documents } = await documentsFor(call, services, 'policy');
+  const { orgId } = call.caller;
+  const opened = Object.keys(objectAt(findPolicy(documents, orgId, policyId)?.document, 'access_rights') ?? {});
+  return new Set([...opened, ...apisNamingPolicy(apis, orgId, policyId)]);
 }
 
 async function read(call: Call, services: Services): Promise<Reply> {
@@ -69,6 +94,13 @@ export const catalogueRoutes: readonly Route[] = [
       queryParameter('kind', 'APIs of this kind only.', { type: 'string', enum: [...kinds] }),
       queryParameter('active', 'Active or inactive APIs only.', { type: 'boolean' }),
       queryParameter('internal', 'Internal or external APIs only.', { type: 'boolean' }),
+      queryParameter('tag', 'APIs for gateways with this tag only.'),
+      queryParameter('auth', 'APIs that ask for this scheme only; `keyless`: for none.', {
+        type: 'string',
+        enum: [...schemeNames],
+      }),
+      queryParameter('cert', 'APIs that name this certificate only.'),
+      queryParameter('policy', 'APIs that this policy opens, and those that name it.'),
       queryParameter('sort', 'Order; a minus turns it round.', {
         type: 'string',
         enum: [...sorts],
