@@ -51,15 +51,15 @@ export function createCheckApi(): CheckApi {
       ...(streaming === undefined ? [] : shapeProblems(checkStreaming, streaming, streamingExtension)),
     ];
     if (shape.length > 0 || !extension) return { problems: shape, warnings: [], stage: 'schema' };
-    const warnings = [
+    const remarks = () => [
       ...unknownKeys(extension, streamsExtensionSchema, `/${gatewayExtension}`),
       ...ruleWarnings(extension, document),
       ...streamWarnings(document),
     ];
     const rules = ruleProblems(extension, { kind, document, expressionFault });
-    if (rules.length > 0) return { problems: rules, warnings, stage: 'rules' };
+    if (rules.length > 0) return withRemarks({ problems: rules, stage: 'rules' }, remarks);
     const { definition, problems } = readDefinition(document, { apiId, orgId, kind });
-    return problems.length > 0 ? { problems, warnings, stage: 'rules' } : { definition, problems, warnings };
+    return withRemarks(problems.length > 0 ? { problems, stage: 'rules' } : { definition, problems }, remarks);
   };
   return function checkApi(api) {
     if (api.kind !== 'classic') return checkOpenApi(api);
@@ -73,6 +73,14 @@ export function createCheckApi(): CheckApi {
     };
   };
 }
+
+/** Remarks are made when somebody asks for them: a gateway that compiles thousands of APIs does not. */
+const withRemarks = (checked: Omit<CheckedApi, 'warnings'>, remarks: () => readonly Warning[]): CheckedApi => ({
+  ...checked,
+  get warnings() {
+    return remarks();
+  },
+});
 
 /** The part of OpenAPI that a gateway relies on; whether the document is valid OpenAPI is judged when it comes in. */
 function documentProblems(document: ApiDocument): readonly Problem[] {

@@ -6,6 +6,7 @@ import { certificateSchemas } from './openapi-certificate-schemas.ts';
 import { chainSchemas } from './openapi-chain-schemas.ts';
 import { configSchemas } from './openapi-config-schemas.ts';
 import { feedSchemas } from './openapi-feed-schemas.ts';
+import { judgementSchemas } from './openapi-judgement-schemas.ts';
 import { organisationSchemas } from './openapi-organisation-schemas.ts';
 import { projectionSchemas } from './openapi-projection-schemas.ts';
 import { tokenSchemas } from './openapi-token-schemas.ts';
@@ -57,6 +58,7 @@ export const schemas: JsonObject = {
   ...organisationSchemas,
   ...projectionSchemas,
   ...tokenSchemas,
+  ...judgementSchemas,
   ApiDocument: {
     type: 'object',
     description: 'An OpenAPI 3.0 or 3.1 document with `x-svc-api-gateway` and, for streams, `x-svc-streaming`.',

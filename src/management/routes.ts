@@ -23,6 +23,7 @@ import { policyRoutes } from './routes/policies.ts';
 import { projectionRoutes } from './routes/projections.ts';
 import { revisionRoutes } from './routes/revisions.ts';
 import { rolloutRoutes } from './routes/rollout.ts';
+import { schemaRoutes } from './routes/schemas.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { versionRoutes } from './routes/versions.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
@@ -52,6 +53,7 @@ export const routes: readonly Route[] = [
   ...rolloutRoutes,
   ...feedRoutes,
   ...projectionRoutes,
+  ...schemaRoutes,
   ...metaRoutes,
   ...docsRoutes,
 ];

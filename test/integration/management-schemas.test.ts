@@ -109,6 +109,13 @@ describe('POST /api/validate', () => {
     expect((await judged(yaml, '', { 'content-type': 'application/yaml' })).errors).to.deep.equal(['type /paths']);
   });
 
+  it('knows a Classic definition, bare and wrapped', async () => {
+    const classic = { name: 'a', api_id: 'a', proxy: { listen_path: '/a/', target_url: 7 } };
+    for (const body of [classic, { api_definition: classic }]) {
+      expect((await judged(body)).errors.join()).to.contain('target_url');
+    }
+  });
+
   it('is no use without a token or with a body that does not parse', async () => {
     expect((await fetch(`${management.url}/api/validate`, { method: 'POST' })).status).to.equal(401);
     expect((await management.call('POST', '/api/validate', '{', json)).status).to.equal(400);
