@@ -26,7 +26,12 @@ type AccessState =
   | { readonly exists: false }
   | { readonly exists: true; readonly orgId: OrgId; readonly document: JsonObject; readonly labels?: Labels };
 
-type Decided = { readonly events: readonly DomainEvent[]; readonly checks?: ApplyItem['checks'] };
+type Decided = {
+  readonly events: readonly DomainEvent[];
+  readonly checks?: ApplyItem['checks'];
+  /** As it is stored, where that is not as the file has it: secrets masked. */
+  readonly document?: JsonObject;
+};
 
 type Kind<State> = {
   readonly stream: string;
@@ -84,7 +89,7 @@ export async function applyKey(context: ApplyContext, object: SetObject, index: 
       const events = loaded.state.exists
         ? key.decide({ type: 'UpdateKey', ...stated }, loaded.state)
         : key.decide({ type: 'CreateKey', prefix: object.prefix ?? '', ...stated }, loaded.state);
-      return { events, checks };
+      return { events, checks, document };
     },
   });
 }
@@ -137,7 +142,7 @@ async function applied<State extends AccessState>(
     ? await judged('/document', () => decide(document, owned.labels))
     : { value: { events: [] } as Decided };
   if ('problems' in decided) return refusedItem(object, index, decided.problems);
-  const { events, checks = [] } = decided.value;
+  const { events, checks = [], document: stored = document } = decided.value;
   return {
     ...{ kind, id: object.id, name: nameIn(document), index, problems: [], warnings: [], checks },
     write: { stream, expected: expectedOf(loaded), events },
@@ -145,7 +150,7 @@ async function applied<State extends AccessState>(
     ...(owned.labels.owner === undefined ? {} : { owner: owned.labels.owner }),
     ...(current?.labels?.owner === undefined ? {} : { ownerBefore: current.labels.owner }),
     ...(current ? { before: portableAccess(current.document) } : {}),
-    after: portableAccess(document),
+    after: portableAccess(stored),
   };
 }
 

@@ -228,6 +228,20 @@ describe('applying a set', () => {
     expect(await applied([without], { prune: true })).to.deep.equal(['updated api orders', 'deleted webhook ops']);
   });
 
+  it('shows no secret of a key, keeps it by its mask, and refuses a mask that stands for nothing', async () => {
+    const signed = (text: string) => keyOf('a', { hmac_enabled: true, hmac_string: text });
+    const shown = await send([signed('a-secret-of-the-till')], {}, '?dryRun=true');
+    expect(shown.status, shown.text).to.equal(200);
+    expect(shown.text).to.not.include('a-secret-of-the-till');
+    expect(problems(await send([signed('***')]))).to.deep.equal(['/objects/0/document/hmac_string secret_not_stored']);
+    expect(await applied([signed('a-secret-of-the-till')])).to.deep.equal([`created key ${hash('a')}`]);
+    expect(await applied([signed('***')])).to.deep.equal([]);
+    expect(await applied([signed('a-secret-of-the-till')])).to.deep.equal([]);
+    const changed = await send([signed('another-secret')], {}, '?dryRun=true');
+    expect(changed.text).to.not.match(/another-secret|till/);
+    expect(await applied([signed('another-secret')])).to.deep.equal([`updated key ${hash('a')}`]);
+  });
+
   it('keeps the private key of a certificate, and says where one is missing', async () => {
     const { leaf } = chainOf('shop.example');
     const uploaded = await management.call('POST', '/api/certs', leaf.certificate + leaf.privateKey, pem);
