@@ -20,6 +20,7 @@ type KeyUse =
   | 'deleted certificate'
   | 'API'
   | 'webhook'
+  | 'access key'
   | 'earlier revision'
   | 'personal data'
   | 'signing key'
@@ -139,10 +140,13 @@ async function usesIn(log: OpenedLog): Promise<{ references: KeyReferences; useO
   return { references, useOf };
 }
 
+/** By the category of the stream. */
+const documentUses: Readonly<Record<string, KeyUse>> = { api: 'API', webhook: 'webhook', key: 'access key' };
+
 function useIn({ stream, isLive }: DocumentOwner): Use {
   const kind = categoryOf(stream);
   const of = stream.slice(kind.length + 1);
-  return { use: isLive ? (kind === 'api' ? 'API' : 'webhook') : 'earlier revision', of };
+  return { use: isLive ? (documentUses[kind] ?? 'nothing') : 'earlier revision', of };
 }
 
 async function opens(ring: KeyRing, kid: string): Promise<boolean> {

@@ -69,7 +69,7 @@ describe('keys of definitions and webhooks', () => {
     await management.keyRing.shred(kid);
     const running = keeper();
     try {
-      const missing = `1 of 0 keys of certificates and 1 of definitions and webhooks do not open: ${kid} of api-kept (key_missing)`;
+      const missing = `1 of 0 keys of certificates and 1 of other objects do not open: ${kid} of api-kept (key_missing)`;
       await eventually(() => expect(running.health()).to.deep.equal({ status: 'warn', output: missing }));
       await shred('api-kept', kid);
       await eventually(() => expect(running.health().status).to.equal('pass'));

@@ -156,7 +156,7 @@ class Keeper {
 }
 
 function healthOf(certificates: number, others: number, missing: readonly Missing[]): KeyHealth {
-  const looked = `${certificates} keys of certificates${others > 0 ? ` and ${others} of definitions and webhooks` : ''}`;
+  const looked = `${certificates} keys of certificates${others > 0 ? ` and ${others} of other objects` : ''}`;
   if (missing.length === 0) return { status: 'pass', output: `${looked}, all open` };
   const named = missing.slice(0, maxNamed).map(({ kid, stream, reason }) => `${kid} of ${stream} (${reason})`);
   const more = missing.length > maxNamed ? [`and ${missing.length - maxNamed} more`] : [];
