@@ -67,8 +67,8 @@ describe('the vault of a gateway', () => {
     const failing: OpenSecrets = () => Promise.reject(new Error('the ring is away'));
     const log = keptLog();
     const vault = new Vault(failing, log);
-    const place = { logId: 'log', era: 0, position: '1', revision: '1' };
-    const snapshot: GatewaySnapshot = { format: 1, ...place, objects: { 'api:told': object('one') } };
+    const standing = { logId: 'log', era: 0, position: '1', revision: '1' };
+    const snapshot: GatewaySnapshot = { format: 1, ...standing, objects: { 'api:told': object('one') } };
     const feed = vault.behind({
       snapshot: async () => snapshot,
       changes: async () => ({ changes: [], next: '1' }),
