@@ -204,12 +204,11 @@ export const policyNameTaken = (): Refusal =>
 export const policyInvalid = (problems: readonly Problem[]): Refusal =>
   new Refusal('policy_invalid', `Policy is not valid: ${problems.map(pointerLine).join('; ')}`, problems);
 
-const maxShownKeys = 100;
-
-export const policyInUse = (keyHashes: readonly string[]): Refusal => {
-  const shown = keyHashes.slice(0, maxShownKeys).join(', ');
-  const more = keyHashes.length > maxShownKeys ? ` and ${keyHashes.length - maxShownKeys} more` : '';
-  return new Refusal('policy_in_use', `Keys name this policy (force=true deletes it all the same): ${shown}${more}`);
+/** `usedBy`: in words, one each. */
+export const policyInUse = (usedBy: readonly string[]): Refusal => {
+  const more = usedBy.length > maxShownUsers ? ` and ${usedBy.length - maxShownUsers} more` : '';
+  const shown = usedBy.slice(0, maxShownUsers).join(', ');
+  return new Refusal('policy_in_use', `in use by ${shown}${more}; force=true deletes it all the same`);
 };
 
 export const webhookUnknown = (): Refusal => new Refusal('webhook_unknown', 'Webhook not found.');
@@ -221,8 +220,8 @@ export const webhookInvalid = (problems: readonly Problem[]): Refusal =>
   new Refusal('webhook_invalid', `Webhook object validation failed. ${problems.map(pointerLine).join('; ')}`, problems);
 
 export const webhookInUse = (apiIds: readonly string[]): Refusal => {
-  const shown = apiIds.slice(0, maxShownKeys).join(', ');
-  const more = apiIds.length > maxShownKeys ? ` and ${apiIds.length - maxShownKeys} more` : '';
+  const shown = apiIds.slice(0, maxShownUsers).join(', ');
+  const more = apiIds.length > maxShownUsers ? ` and ${apiIds.length - maxShownUsers} more` : '';
   return new Refusal('webhook_in_use', `APIs name this webhook (force=true deletes it all the same): ${shown}${more}`);
 };
 

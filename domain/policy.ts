@@ -22,7 +22,7 @@ type Wanted = Stated & { readonly isNameTaken: boolean };
 export type PolicyCommand =
   | ({ readonly type: 'CreatePolicy' } & Wanted)
   | ({ readonly type: 'UpdatePolicy' } & Wanted)
-  /** `usedBy`: hashes of keys that name it. */
+  /** `usedBy`: who names it, in words. */
   | ({ readonly type: 'DeletePolicy'; readonly usedBy: readonly string[]; readonly isForced: boolean } & Of);
 
 export type PolicyState = { readonly exists: false } | ({ readonly exists: true } & Omit<Stated, 'policyId'>);

@@ -1,4 +1,5 @@
 /** Policies and access keys of a declarative set, and those that the set deletes. What they name may be in the same set. */
+import { policiesIn } from '../../domain/api/policy-references.ts';
 import { ownership, portableAccess, type SetObject, sameMeaning } from '../../domain/apply.ts';
 import { accessExceeds, keyInvalid, policyInvalid } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
@@ -21,6 +22,7 @@ import {
 import { openDocument, takeKeySecrets } from './definition-secrets.ts';
 import { documentSha256 } from './derived-fields.ts';
 import { expectedOf, type Loaded, loadKey, loadPolicy } from './load.ts';
+import { apisWithPolicy } from './policy-commands.ts';
 
 type AccessState =
   | { readonly exists: false }
@@ -158,10 +160,15 @@ const nameIn = (document: JsonObject): string => textAt(document, 'name') ?? tex
 
 /** Nothing for one that belongs to another owner or is not there. */
 export async function prunePolicy(context: ApplyContext, { id }: Existing): Promise<ApplyItem | undefined> {
-  const { deps, orgId, world } = context;
+  const { deps, orgId, request, world } = context;
   const policyId = toPolicyId(id);
   const loaded = await loadPolicy(deps.store, policyId);
-  const usedBy = world.keysWithPolicy(id);
+  const inSet = request.objects.filter((one) => one.kind === 'api');
+  const outside = apisWithPolicy(deps.models, orgId, policyId).filter(
+    (api) => world.apiName(api) !== undefined && !inSet.some((one) => one.id === api),
+  );
+  const naming = [...outside, ...inSet.filter((one) => policiesIn(one.document).has(id)).map((one) => one.id)];
+  const usedBy = [...world.keysWithPolicy(id).map((hash) => `key ${hash}`), ...naming.map((api) => `api ${api}`)];
   return pruned(context, { kind: 'policy', id, stream: policyStream(policyId) }, loaded, () =>
     policy.decide({ type: 'DeletePolicy', orgId, policyId, usedBy, isForced: false }, loaded.state),
   );

@@ -12,7 +12,7 @@ import { documentDifference } from './config-diff.ts';
 import { certificateAtRevision, certificateDocument } from './config-objects.ts';
 import { comparable } from './derived-fields.ts';
 import { maskedObject } from './held-secrets.ts';
-import { loadKey, loadPolicy, loadToken, loadWebhook } from './load.ts';
+import { loadKey, loadOrganisation, loadPolicy, loadToken, loadWebhook } from './load.ts';
 import type { PersonalData } from './personal-data.ts';
 import { apiAtRevision } from './time-travel.ts';
 
@@ -95,6 +95,10 @@ async function documentAt(
     case 'token': {
       const { state } = await loadToken(store, id as TokenId, revision);
       return state.exists ? { ...state.terms, apis: state.terms.apis ?? null } : undefined;
+    }
+    case 'org': {
+      const { state } = await loadOrganisation(store, id as OrgId, revision);
+      return state.terms && { ...state.terms };
     }
     default:
       return undefined;

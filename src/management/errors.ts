@@ -55,7 +55,7 @@ export const errorCatalogue = {
   outcome_unknown: { status: 503, title: 'Whether the change was stored is not known; repeat it' },
   patch_test_failed: { status: 409, title: 'A test of the patch failed' },
   policy_exists: { status: 409, title: 'A policy with this id exists' },
-  policy_in_use: { status: 409, title: 'Keys name the policy' },
+  policy_in_use: { status: 409, title: 'Keys or APIs name the policy' },
   policy_invalid: { status: 400, title: 'The document of the policy is not valid' },
   policy_name_taken: { status: 409, title: 'Another policy has the name' },
   policy_unknown: { status: 404, title: 'The policy does not exist' },

@@ -1,11 +1,14 @@
 /** Commands on policies. */
+import { policiesIn } from '../../domain/api/policy-references.ts';
 import { accessExceeds, policyInvalid } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { type OrgId, type PolicyId, policyStream } from '../../domain/ids.ts';
 import { textAt } from '../../domain/json.ts';
 import { policy } from '../../domain/policy.ts';
+import { getApi, listApis } from '../../projections/api-catalog.ts';
 import { keysWithPolicy } from '../../projections/keys.ts';
 import { isNameTaken } from '../../projections/policies.ts';
+import type { DocumentReader } from '../../projections/read-model-store.ts';
 import type { AccessBody } from './access-bodies.ts';
 import { type AccessServices, type Asker, apisOf, beyond, onDocument, withApis } from './access-commands.ts';
 import { documentSha256 } from './derived-fields.ts';
@@ -54,11 +57,29 @@ export const deletePolicy = (services: AccessServices, asker: Asker, policyId: P
     ...target(services, policyId, 'DeletePolicy'),
     decide: (state) => {
       const { orgId } = asker;
-      const usedBy = keysWithPolicy(services.models, orgId, policyId);
+      const usedBy = usersOf(services.models, orgId, policyId);
       const events = policy.decide({ type: 'DeletePolicy', orgId, policyId, usedBy, isForced }, state);
       return { events, body: answered(policyId, 'Data deleted') };
     },
   });
+
+/** Keys that name it, and APIs that give it to callers; in words. */
+const usersOf = (models: DocumentReader, orgId: OrgId, policyId: PolicyId): readonly string[] => [
+  ...keysWithPolicy(models, orgId, policyId).map((hash) => `key ${hash}`),
+  ...apisWithPolicy(models, orgId, policyId).map((id) => `api ${id}`),
+];
+
+/** Ids of the APIs that give it to callers by their claims or clients. */
+export function apisWithPolicy(models: DocumentReader, orgId: OrgId, policyId: PolicyId): readonly string[] {
+  const found: string[] = [];
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = listApis(models, orgId, { sort: 'created', limit: 500, ...(after === undefined ? {} : { after }) });
+    const naming = page.apis.filter(({ id }) => policiesIn(getApi(models, orgId, id)?.document ?? {}).has(policyId));
+    found.push(...naming.map(({ id }) => id));
+    after = page.next;
+  }
+  return found;
+}
 
 const target = ({ store }: AccessServices, policyId: PolicyId, type: string) => ({
   type,

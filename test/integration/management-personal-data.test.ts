@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import type { StoredEvent } from '../../domain/event-store.ts';
+import { sealerOf } from '../../src/management/held-secrets.ts';
 import { createPersonalData, personalKid } from '../../src/management/personal-data.ts';
 import { SecretError } from '../../src/stores/secrets/seal.ts';
 import { named } from '../support/management-refusals.ts';
@@ -62,7 +63,7 @@ describe("the caller's address", () => {
     await createFrom(address, 'moved');
     const [first, second] = await storedOf('moved');
     const { keyRing } = management;
-    const personal = createPersonalData((...sealing) => keyRing.seal(...sealing), keyRing, keyRing);
+    const personal = createPersonalData(sealerOf(keyRing), keyRing, keyRing);
     const text = first!.meta['ip']!;
     expect(await personal.open(text, first!)).to.equal(address);
     expect(await personal.open(text, second!)).to.equal(undefined);

@@ -1,11 +1,13 @@
 /** Policies over HTTP: names that are unique, states in both forms, use by keys, past and restore. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { policiesIn } from '../../domain/api/policy-references.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { toOrgId } from '../../domain/ids.ts';
 import { tokenSha256 } from '../../src/management/authenticate.ts';
+import { apiDocument } from '../support/documents.ts';
 import { type Case, json, refuse, startWithTwoApis } from '../support/management-refusals.ts';
-import { type Answer, bearer, orgId, type TestManagement } from '../support/management-server.ts';
+import { type Answer, bearer, orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
 
 const stranger = 'svct_stranger_0123456789abcdef0123456789abc';
 const elsewhere = {
@@ -247,5 +249,48 @@ describe('policies over HTTP', () => {
       { numRuns: 150 },
     );
     expect([...statuses]).to.include.members([200, 400]);
+  });
+});
+
+describe('a policy that an API gives to callers', () => {
+  const mapped = (id: string, jwt: object) =>
+    apiDocument(
+      {
+        info: { id },
+        server: {
+          listenPath: { value: `/${id}/` },
+          authentication: { enabled: false, securitySchemes: { jwt: { enabled: false, ...jwt } } },
+        },
+      },
+      { components: { securitySchemes: { jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } } } },
+    );
+
+  const rows: readonly [name: string, jwt: object][] = [
+    ['by default', { defaultPolicies: ['gold'] }],
+    ['by a scope', { scopes: { scopeToPolicyMapping: [{ scope: 'read', policyId: 'gold' }] } }],
+  ];
+  for (const [name, jwt] of rows) {
+    it(`is not deleted while the API names it ${name}, unless forced`, async () => {
+      await using management = await startTestManagement();
+      await management.call('POST', '/api/policies', '{"id":"gold","name":"Gold"}', json);
+      const made = await management.call('POST', '/api/apis/streams', mapped('tokens', jwt));
+      expect(made.status, made.text).to.equal(200);
+      const refused = await management.call('DELETE', '/api/policies/gold');
+      expect([refused.status, refused.json['Message']]).to.deep.equal([
+        409,
+        'in use by api tokens; force=true deletes it all the same',
+      ]);
+      expect((await management.call('DELETE', '/api/policies/gold?force=true')).status).to.equal(200);
+    });
+  }
+
+  it('is found in Classic definitions too', () => {
+    const classic = {
+      jwt_default_policies: ['a'],
+      scopes: { jwt: { scope_to_policy: { read: 'b' } } },
+      openid_options: { providers: [{ issuer: 'https://i.example', client_ids: { Y2xpZW50: 'c' } }] },
+      name: 'd',
+    };
+    expect([...policiesIn(classic)].toSorted()).to.deep.equal(['a', 'b', 'c']);
   });
 });

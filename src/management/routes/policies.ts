@@ -204,9 +204,9 @@ export const policyRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/policies/{policyId}',
     operationId: 'deletePolicy',
-    summary: 'Deletes a policy; one that keys name only with `force=true`',
+    summary: 'Deletes a policy; one that keys or APIs name only with `force=true`',
     parameters: [
-      parameter.queryParameter('force', 'Deletes it although keys name it; it then gives them nothing.', {
+      parameter.queryParameter('force', 'Deletes it although it is named; it then gives nothing.', {
         type: 'boolean',
       }),
       ...[...parameter.writeParameters, parameter.ifMatch],

@@ -46,7 +46,7 @@ async function list(call: Call, services: Services): Promise<Reply> {
 }
 
 /** From the log itself, so that it is there even before the read model is. */
-async function show(call: Call, { store, projector, now }: Services): Promise<Reply> {
+async function show(call: Call, { store, models, projector, now }: Services): Promise<Reply> {
   const apiId = apiIdOf(call);
   if (call.query.has('minRevision')) await awaitRevision(call.query, ['history'], projector);
   const revision = toRevision(call.params['revision'] ?? '');
@@ -62,8 +62,14 @@ async function show(call: Call, { store, projector, now }: Services): Promise<Re
   const recorded = decodeEvent(stored) as Recorded<ApiEvent>;
   if (recorded.event.orgId !== call.caller.orgId) throw apiUnknown();
   const { state } = await loadApi(store, apiId, revision);
+  const { actorType: type = '', actorId: id = '' } = recorded.meta;
+  const actor = namedActor(models, call.caller.orgId, { type, id });
   const headers = { ETag: etagOf(revision, store.identity.era), 'x-svc-revision': shortPosition(recorded.position) };
-  return { status: 200, headers, body: { ...entryOf(recorded), document: state.exists ? state.document : null } };
+  return {
+    status: 200,
+    headers,
+    body: { ...entryOf(recorded), actor, document: state.exists ? state.document : null },
+  };
 }
 
 function entryOf({ event, revision, position, at, meta }: Recorded<ApiEvent>): JsonObject {
@@ -73,7 +79,6 @@ function entryOf({ event, revision, position, at, meta }: Recorded<ApiEvent>): J
     position: shortPosition(position),
     at: at.toISOString(),
     type: event.type,
-    actor: { type: meta['actorType'] ?? '', id: meta['actorId'] ?? '' },
     comment: meta['comment'] ?? '',
     requestId: meta['requestId'] ?? '',
     commandId: meta['commandId'] ?? '',

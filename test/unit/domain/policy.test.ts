@@ -34,7 +34,7 @@ describe('a policy', () => {
   it('is not deleted while keys name it, unless it is forced', () => {
     given(created())
       .when(remove(['k1', 'k2']))
-      .refuses('policy_in_use', 'Keys name this policy (force=true deletes it all the same): k1, k2');
+      .refuses('policy_in_use', 'in use by k1, k2; force=true deletes it all the same');
     given(created())
       .when(remove(['k1'], true))
       .results(deleted);
