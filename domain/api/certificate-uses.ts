@@ -2,6 +2,7 @@
 import type { CertificateRole } from '../certificate-use.ts';
 import type { Json, JsonObject } from '../event.ts';
 import { at, isObject, isOn, objectAt, pointerStep, textAt, texts, withMember } from '../json.ts';
+import { isClassic } from './classic/codec.ts';
 import { type ApiDocument, gatewayExtension } from './definition.ts';
 
 export type NamedCertificate = {
@@ -16,7 +17,7 @@ const servers = ['server', 'customDomain'];
 const upstreams = ['upstream', 'mutualTLS'];
 const pins = ['upstream', 'certificatePinning'];
 
-/** Of the blocks that are enabled. */
+/** Of the blocks that are enabled. A Classic definition is asked in its OpenAPI form (`canonical`). */
 export function namedCertificates(document: ApiDocument): readonly NamedCertificate[] {
   const extension = objectAt(document, gatewayExtension);
   const within = (block: readonly string[], role: CertificateRole, found: readonly Found[]) =>
@@ -65,7 +66,8 @@ const isCertificateId = (pin: string): boolean => /^.+[0-9a-f]{64}$/.test(pin);
  * Without the certificate in the lists for clients, upstreams and pins. A list that becomes empty stays: then nobody passes.
  */
 export function withoutCertificate(document: ApiDocument, certId: string): ApiDocument {
-  const without = (list: Json): Json => (Array.isArray(list) ? list.filter((element) => element !== certId) : list);
+  if (isClassic(document)) return classicWithout(document, certId);
+  const without = withoutElement(certId);
   const changes: readonly (readonly [path: readonly string[], change: (value: Json) => Json])[] = [
     [[...clients, 'allowlist'], without],
     [[...upstreams, mapping], (value) => rows(value).filter((row) => textAt(row, 'certificate') !== certId)],
@@ -82,4 +84,30 @@ export function withoutCertificate(document: ApiDocument, certId: string): ApiDo
     return before === undefined ? changed : withMember(changed, path, change(before));
   }, objectAt(document, gatewayExtension) ?? {});
   return { ...document, [gatewayExtension]: extension };
+}
+
+const withoutElement =
+  (certId: string) =>
+  (list: Json): Json =>
+    Array.isArray(list) ? list.filter((element) => element !== certId) : list;
+
+/** The same in a Classic definition, where pins stand in one text with commas between. */
+function classicWithout(document: ApiDocument, certId: string): ApiDocument {
+  const changes: Readonly<Record<string, (value: Json) => Json>> = {
+    client_certificates: withoutElement(certId),
+    upstream_certificates: (value) =>
+      isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, id]) => id !== certId)) : value,
+    pinned_public_keys: (value) =>
+      isObject(value)
+        ? Object.fromEntries(Object.entries(value).map(([domain, pins]) => [domain, withoutPin(pins, certId)]))
+        : value,
+  };
+  const changed = Object.entries(document).map(([name, value]) => [name, changes[name]?.(value) ?? value]);
+  return Object.fromEntries(changed) as ApiDocument;
+}
+
+function withoutPin(pins: Json, certId: string): Json {
+  if (typeof pins !== 'string') return pins;
+  const all = pins.split(',').map((pin) => pin.trim());
+  return all.includes(certId) ? all.filter((pin) => pin !== certId).join(',') : pins;
 }

@@ -1,6 +1,7 @@
 /** Takes a certificate out of the APIs and keys that use it, all in one change (management design 7.4). */
 import { api } from '../../domain/api/api.ts';
 import { namedCertificates, withoutCertificate } from '../../domain/api/certificate-uses.ts';
+import { canonical } from '../../domain/api/classic/codec.ts';
 import type { ApiDocument } from '../../domain/api/definition.ts';
 import { certificateInUse, certificateUnknown, type Warning } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
@@ -73,7 +74,7 @@ async function freeApi({ store, secrets }: Services, id: string, certId: CertId)
 
 function closedBlocks(id: string, before: ApiDocument, after: ApiDocument): readonly Warning[] {
   const countOf = (document: ApiDocument): number =>
-    namedCertificates(document).filter(({ role }) => role === 'client').length;
+    namedCertificates(canonical(document)).filter(({ role }) => role === 'client').length;
   if (countOf(before) === 0 || countOf(after) > 0) return [];
   const text = `API ${id}: clientCertificates is enabled and names no certificate any more: nobody passes`;
   return [{ pointer: '/x-svc-api-gateway/server/clientCertificates/allowlist', code: 'allowlist_empty', text }];

@@ -1,9 +1,11 @@
 /** Whether the certificates that a definition names are there, and those that must show themselves have their private key. */
 import { type NamedCertificate, namedCertificates } from '../../domain/api/certificate-uses.ts';
+import { isClassic, toOas } from '../../domain/api/classic/codec.ts';
 import type { ApiDocument } from '../../domain/api/definition.ts';
 import type { Problem } from '../../domain/errors.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type CertId, certStream, type OrgId } from '../../domain/ids.ts';
+import { atClassicPlace } from '../../gateway/check-classic.ts';
 import type { PlannedWrite } from './handle-command.ts';
 import { loadCertificate } from './load.ts';
 
@@ -24,7 +26,8 @@ export async function certificateReferences(
 ): Promise<CertificateReferences> {
   const problems: Problem[] = [];
   const checks: PlannedWrite[] = [];
-  for (const [certId, uses] of Map.groupBy(namedCertificates(document), (named) => named.certId)) {
+  const classic = isClassic(document) ? toOas(document) : undefined;
+  for (const [certId, uses] of Map.groupBy(namedCertificates(classic?.document ?? document), (named) => named.certId)) {
     const isOwn = certId.startsWith(orgId) && idPattern.test(certId);
     const stream = certStream(certId as CertId);
     const { state, head } = isOwn ? await loadCertificate(store, certId as CertId) : nothing;
@@ -33,7 +36,10 @@ export async function certificateReferences(
     const problem = !isThere ? absent : state.exists && state.hasPrivate ? undefined : withoutKey;
     problems.push(...uses.flatMap((named) => problem?.(named) ?? []));
   }
-  return { problems, checks: store.can.checks ? checks : [] };
+  return {
+    problems: classic ? problems.map((one) => atClassicPlace(classic, document, one)) : problems,
+    checks: store.can.checks ? checks : [],
+  };
 }
 
 const nothing = { state: { exists: false, doomed: [] }, head: undefined } as const;

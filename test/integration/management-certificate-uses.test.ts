@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { apiCreated, appendEvents, certIdOf, certificateImported, streamOf } from '../support/given.ts';
 import { json, named, pem, streams } from '../support/management-refusals.ts';
 import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
-import { chainOf, selfSigned } from '../support/test-ca.ts';
+import { selfSigned } from '../support/test-ca.ts';
 
 describe('certificates in use', () => {
   let management: TestManagement;
@@ -88,6 +88,25 @@ describe('certificates in use', () => {
         expect(await management.store.head()).to.equal(head);
       });
     }
+
+    it('in the Classic form is held to the same, at its own places', async () => {
+      const certId = await upload();
+      const classic = (...certificates: readonly string[]) =>
+        JSON.stringify({
+          ...{ api_id: 'old', name: 'old', use_keyless: true, active: true, domain: 'old.example', certificates },
+          proxy: { listen_path: '/old/', target_url: 'http://127.0.0.1:9/', strip_listen_path: true },
+          version_data: { not_versioned: true, versions: { Default: { name: 'Default', use_extended_paths: true } } },
+        });
+      const problems = { ...json, accept: 'application/problem+json' };
+      const refused = await call('POST', '/api/apis', classic(certId, 'missing'), problems);
+      expect(refused.status, refused.text).to.equal(400);
+      const [problem] = refused.json['errors'] as readonly JsonObject[];
+      expect(problem).to.include({ pointer: '/certificates/1', code: 'certificate_not_found' });
+      const made = await call('POST', '/api/apis', classic(certId), json);
+      expect(made.status, made.text).to.equal(200);
+      const { apis } = await get(`/api/certs/${certId}/apis`);
+      expect((apis as readonly JsonObject[])[0]).to.include({ api_id: 'old', svc_api_type: 'Classic' });
+    });
 
     it('is not brought back with a certificate that is gone', async () => {
       const certId = await upload();
@@ -318,15 +337,5 @@ describe('certificates in use', () => {
       expect(foreign.headers.get('x-svc-error-code'), path).to.equal('certificate_foreign');
       expect((await call(method, `/api/certs/${id.slice(-64)}${path}`)).status, path).to.equal(404);
     }
-  });
-
-  it('shows a chain with what is known of each', async () => {
-    const { leaf, chain } = chainOf('leaf.example');
-    const certId = await upload([leaf, ...chain].map(({ certificate }) => certificate).join(''));
-    const shown = (await get(`/api/certs/${certId}`))['chain'] as readonly JsonObject[];
-    expect(shown.map(({ subject }) => (subject as JsonObject)['CommonName'])).to.deep.equal([
-      'intermediate 0 of leaf.example',
-      'root of leaf.example',
-    ]);
   });
 });

@@ -133,10 +133,13 @@ describe('the management API of certificates', () => {
       .with.length(2);
   });
 
-  it('keeps the chain', async () => {
+  it('keeps the chain, and shows what is known of each', async () => {
     const { pem: text } = chainPem();
     const { json } = await upload(text);
-    expect((await management.call('GET', `/api/certs/${json['id']}`)).json).to.include({ chain_length: 3 });
+    const shown = (await management.call('GET', `/api/certs/${json['id']}`)).json;
+    expect(shown).to.include({ chain_length: 3 });
+    const names = (shown['chain'] as readonly JsonObject[]).map(({ subject }) => (subject as JsonObject)['CommonName']);
+    expect(names).to.deep.equal(['intermediate 0 of chain.example', 'root of chain.example']);
   });
 
   const chainPem = () => {

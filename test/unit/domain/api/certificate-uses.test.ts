@@ -1,6 +1,7 @@
 /** Which certificates a definition names, where, and what is left when one is taken out. */
 import { expect } from 'chai';
 import { namedCertificates, withoutCertificate } from '../../../../domain/api/certificate-uses.ts';
+import { canonical } from '../../../../domain/api/classic/codec.ts';
 import type { JsonObject } from '../../../../domain/event.ts';
 
 const id = (letter: string): string => `acme${letter.repeat(64)}`;
@@ -87,4 +88,25 @@ describe('withoutCertificate', () => {
 
   it('adds nothing to a definition that names none', () =>
     expect(withoutCertificate(document({ info: {} }), a)).to.deep.equal(document({ info: {} })));
+
+  it('knows Classic definitions', () => {
+    const classic = {
+      name: 'old',
+      use_mutual_tls_auth: true,
+      client_certificates: [a, b],
+      upstream_certificates: { '*': a, 'x.example': b },
+      pinned_public_keys: { '*': `${a}, ${b}`, 'y.example': a, 'z.example': b },
+      proxy: { target_url: 'http://127.0.0.1:9/', listen_path: '/old/' },
+    };
+    const left = {
+      ...classic,
+      client_certificates: [b],
+      upstream_certificates: { 'x.example': b },
+      pinned_public_keys: { '*': b, 'y.example': '', 'z.example': b },
+    };
+    expect(withoutCertificate(classic, a)).to.deep.equal(left);
+    const roles = namedCertificates(canonical(classic)).filter(({ certId }) => certId === a);
+    expect(roles.map(({ role }) => role)).to.have.members(['client', 'upstream', 'pin', 'pin']);
+    expect(namedCertificates(canonical(left)).filter(({ certId }) => certId === a)).to.deep.equal([]);
+  });
 });
