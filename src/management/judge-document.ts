@@ -25,9 +25,9 @@ export function createJudgeDocument(now: () => Date): JudgeDocument {
       objects.set(isStrict, check);
       return check(body);
     }
-    const { kind, id } = kindOf(body);
+    const { kind, id, document } = definitionIn(body);
     const found = await judged('', () => {
-      const change = { type: 'CreateApi', dbId: '', kind, apiId: toApiId(id), body, remarks: [] } as const;
+      const change = { type: 'CreateApi', dbId: '', kind, apiId: toApiId(id), body: document, remarks: [] } as const;
       return nextFromBody(checks, change, undefined, { orgId: toOrgId(''), isStrict });
     });
     return 'value' in found
@@ -37,14 +37,18 @@ export function createJudgeDocument(now: () => Date): JudgeDocument {
 }
 
 /** A definition by itself: Classic (also wrapped), OAS, or with streams. */
-function kindOf(body: JsonObject): { readonly kind: ApiKind; readonly id: string } {
+function definitionIn(body: JsonObject): {
+  readonly kind: ApiKind;
+  readonly id: string;
+  readonly document: JsonObject;
+} {
   const inner = objectAt(body, 'api_definition') ?? body;
   const isOpenApi = inner['openapi'] !== undefined || inner[gatewayExtension] !== undefined;
   if (!isOpenApi && ['api_id', 'proxy', 'version_data'].some((name) => inner[name] !== undefined)) {
-    return { kind: 'classic', id: textAt(inner, 'api_id') || anyId };
+    return { kind: 'classic', id: textAt(inner, 'api_id') || anyId, document: inner };
   }
   const kind = body[streamingExtension] === undefined ? 'oas' : 'streams';
-  return { kind, id: textAt(body, gatewayExtension, 'info', 'id') || anyId };
+  return { kind, id: textAt(body, gatewayExtension, 'info', 'id') || anyId, document: body };
 }
 
 /** There is nothing to open: a mask in a document alone stands for nothing. */

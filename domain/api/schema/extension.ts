@@ -23,7 +23,7 @@ const definitions = {
 };
 
 /** Members of the extension, each from the file of its name. */
-export const extensionParts = {
+const extensionParts = {
   info: infoSchema,
   middleware: middlewareSchema,
   server: serverSchema,
