@@ -1,4 +1,5 @@
 /** Declarative sets: objects as files hold them, the one form in which two of them are compared, and who owns what. Pure. */
+import { isClassic } from './api/classic/codec.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from './api/definition.ts';
 import type { Json, JsonObject } from './event.ts';
 import { isObject, objectAt, sameJson, withMember, withoutMember } from './json.ts';
@@ -25,6 +26,10 @@ export const defaultOwner = 'default';
 
 /** Ids of the storage and of the organisation are the server's. */
 export function portableApi(document: ApiDocument): ApiDocument {
+  if (isClassic(document)) {
+    const { id: _, org_id: __, ...own } = document;
+    return own;
+  }
   const extension = objectAt(document, gatewayExtension);
   const info = objectAt(extension, 'info');
   if (!extension || !info) return document;

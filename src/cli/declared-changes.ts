@@ -18,6 +18,7 @@ export type SetOptions = {
   readonly prune?: boolean;
   readonly takeOver?: boolean;
   readonly allowHoles?: boolean;
+  readonly acceptLoss?: boolean;
 };
 
 export const withSetOptions = (command: Command): Command =>
@@ -25,9 +26,10 @@ export const withSetOptions = (command: Command): Command =>
     .option('--owner <name>', 'whose objects these are, unless they say it themselves', 'default')
     .option('--prune', 'delete objects of this owner that are not in the files')
     .option('--take-over', 'objects of others and of nobody become this owner’s')
-    .option('--allow-holes', 'certificates come without private keys that the server does not have');
+    .option('--allow-holes', 'certificates come without private keys that the server does not have')
+    .option('--accept-loss', 'Classic definitions come without what this gateway does not offer');
 
-export type Change = {
+type Change = {
   readonly kind: string;
   readonly id: string;
   readonly name: string;
@@ -59,8 +61,10 @@ export const planFormat = 'svc.plan/1';
 export type SetBody = SetOptions & { readonly objects: readonly Json[]; readonly base?: string };
 
 export const bodyOf = (declared: readonly Declared[], options: SetOptions): SetBody => {
-  const { owner, prune, takeOver, allowHoles } = options;
-  const given = Object.entries({ owner, prune, takeOver, allowHoles }).filter(([, value]) => value !== undefined);
+  const { owner, prune, takeOver, allowHoles, acceptLoss } = options;
+  const given = Object.entries({ owner, prune, takeOver, allowHoles, acceptLoss }).filter(
+    ([, value]) => value !== undefined,
+  );
   return { objects: declared.map(({ object }) => object), ...Object.fromEntries(given) };
 };
 

@@ -70,7 +70,7 @@ function objectsIn(file: string, text: string): readonly Declared[] {
     if (Array.isArray(list)) {
       return list.map((object: Json, place): Declared => ({ object, file, locate: at(['objects', String(place)]) }));
     }
-    if (isObject(value) && value['kind'] === undefined && value['openapi'] !== undefined) {
+    if (isObject(value) && isBareApi(value)) {
       const locate = at([]);
       return [{ object: bareApi(file, value), file, locate: (pointer) => locate(pointer.replace(/^\/document/, '')) }];
     }
@@ -78,9 +78,17 @@ function objectsIn(file: string, text: string): readonly Declared[] {
   });
 }
 
+/** An OpenAPI document, or a Classic definition. */
+const isBareApi = ({ kind, openapi, proxy }: JsonObject): boolean =>
+  kind === undefined && (openapi !== undefined || isObject(proxy));
+
 /** What has streams is a streams API; the id is that of the document, else the name of the file. */
 function bareApi(file: string, document: JsonObject): JsonObject {
-  const id = textAt(document, gatewayExtension, 'info', 'id') || basename(file, extname(file));
+  const name = basename(file, extname(file));
+  if (document['openapi'] === undefined) {
+    return { kind: 'api', id: textAt(document, 'api_id') || name, apiKind: 'classic', document };
+  }
+  const id = textAt(document, gatewayExtension, 'info', 'id') || name;
   return { kind: 'api', id, apiKind: document[streamingExtension] === undefined ? 'oas' : 'streams', document };
 }
 

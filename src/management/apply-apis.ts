@@ -1,11 +1,11 @@
 /** APIs of a declarative set: each against what stands, and those that the set deletes. */
-import { type ApiState, api } from '../../domain/api/api.ts';
-import { type ApiDocument, gatewayExtension } from '../../domain/api/definition.ts';
+import { type ApiState, api, nameOfApi } from '../../domain/api/api.ts';
+import { type ApiDocument, type ApiKind, gatewayExtension } from '../../domain/api/definition.ts';
 import { ownership, portableApi, type SetObject, sameMeaning } from '../../domain/apply.ts';
 import { named as withKeyNames } from '../../domain/document-secrets.ts';
 import type { Problem } from '../../domain/errors.ts';
 import { type ApiId, apiStream, toApiId } from '../../domain/ids.ts';
-import { at, objectAt, textAt, withMember } from '../../domain/json.ts';
+import { at, objectAt, withMember } from '../../domain/json.ts';
 import { nextDocument } from './api-next.ts';
 import {
   type ApplyContext,
@@ -30,7 +30,7 @@ export async function applyApi(context: ApplyContext, object: SetObject, index: 
   const current = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : undefined;
   const early = refusalOf(context, object, loaded.state, current);
   if (early) return refusedItem(object, index, [early]);
-  const document = withId(object.document, apiId);
+  const document = withId(object.document, apiId, object.apiKind);
   const isChanged = !current || !sameMeaning('api', maskedObject(current.document), document);
   const owner = object.labels?.owner ?? request.owner;
   const owned = ownership(current?.labels, owner, { takeOver: request.takeOver, isChanged });
@@ -81,32 +81,44 @@ function refusalOf(
   if (current && current.kind !== apiKind) {
     return { pointer: '/apiKind', code: 'kind_mismatch', message: `the API is of the kind ${current.kind}` };
   }
-  return otherId({ id, document });
+  return otherId({ id, document, ...(apiKind === undefined ? {} : { apiKind }) });
 }
 
 /** The document may name its id too; then it is the same one. */
-export function otherId({ id, document }: Pick<SetObject, 'id' | 'document'>): Problem | undefined {
-  const named = at(document, gatewayExtension, 'info', 'id');
+export function otherId({
+  id,
+  apiKind,
+  document,
+}: Pick<SetObject, 'id' | 'apiKind' | 'document'>): Problem | undefined {
+  const path = apiKind === 'classic' ? ['api_id'] : [gatewayExtension, 'info', 'id'];
+  const named = at(document, ...path);
   if (named === undefined || named === '' || named === id) return undefined;
-  const pointer = `/document/${gatewayExtension}/info/id`;
+  const pointer = `/document/${path.join('/')}`;
   return { pointer, code: 'api_id_mismatch', message: `differs from the id of the object, ${id}` };
 }
 
 /** Files may leave the id out where it stands beside the document. */
-function withId(document: ApiDocument, apiId: ApiId): ApiDocument {
+function withId(document: ApiDocument, apiId: ApiId, kind: ApiKind | undefined): ApiDocument {
+  if (kind === 'classic') return { ...document, api_id: apiId };
   const extension = objectAt(document, gatewayExtension);
   return extension ? { ...document, [gatewayExtension]: withMember(extension, ['info', 'id'], apiId) } : document;
 }
 
 async function settledOf(
-  { deps, orgId, isStrict, commandId }: ApplyContext,
+  { deps, orgId, request, isStrict, commandId }: ApplyContext,
   { id, apiKind = 'oas' }: SetObject,
   document: ApiDocument,
   current: There | undefined,
 ) {
   const holes = holeProblems(document, '/document');
   if (holes.length > 0) return { problems: holes };
-  const body = { kind: apiKind, apiId: toApiId(id), body: portableApi(document), remarks: [] };
+  const body = {
+    kind: apiKind,
+    apiId: toApiId(id),
+    body: portableApi(document),
+    remarks: [],
+    acceptLoss: request.acceptLoss,
+  };
   // The storage id of a repeat is the same.
   const dbId = sha256Hex(`${commandId}\n${id}`).slice(0, 24);
   const change = current ? ({ type: 'ReplaceApi', ...body } as const) : ({ type: 'CreateApi', dbId, ...body } as const);
@@ -139,6 +151,6 @@ const itemOf = (
   document: ApiDocument,
   events: ApplyItem['write']['events'],
 ): Pick<ApplyItem, 'kind' | 'id' | 'name' | 'write' | 'problems' | 'warnings'> => ({
-  ...{ kind: 'api', id, name: textAt(document, gatewayExtension, 'info', 'name') ?? '' },
+  ...{ kind: 'api', id, name: nameOfApi(document) ?? '' },
   ...{ write: { stream: apiStream(toApiId(id)), expected: expectedOf(loaded), events }, problems: [], warnings: [] },
 });

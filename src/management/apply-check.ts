@@ -11,6 +11,7 @@ import { otherId } from './apply-apis.ts';
 import { readPublicPart } from './apply-certificates.ts';
 import { createJudgeObject } from './apply-set.ts';
 import { judged } from './apply-world.ts';
+import { nextClassic } from './classic-commands.ts';
 import type { HeldSecrets } from './held-secrets.ts';
 import { createValidateOpenApi } from './validate.ts';
 import { createWebhookBodies } from './webhook-bodies.ts';
@@ -41,7 +42,8 @@ export function createCheckObject({
         const { id, apiKind: kind = 'oas' } = object;
         const body = { kind, apiId: toApiId(id), body: portableApi(object.document), remarks: [] };
         const change = { type: 'CreateApi', dbId: '', ...body } as const;
-        return (await nextFromBody(checks, change, undefined, { orgId, isStrict })).settled.warnings;
+        const next = kind === 'classic' ? nextClassic : nextFromBody;
+        return (await next(checks, change, undefined, { orgId, isStrict })).settled.warnings;
       }
       case 'policy':
         bodies.policy({ ...object.document, id: object.id }, orgId);

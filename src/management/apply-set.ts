@@ -55,6 +55,7 @@ export type ApplyRequest = {
   readonly prune: boolean;
   readonly takeOver: boolean;
   readonly allowHoles: boolean;
+  readonly acceptLoss: boolean;
   readonly base?: string;
 };
 
@@ -64,7 +65,9 @@ export type ReadSet = { readonly request: ApplyRequest; readonly problems: reado
 export function readSet(body: JsonObject, judge: JudgeObject): ReadSet {
   const { objects, owner = defaultOwner, base } = body;
   const list = Array.isArray(objects) ? objects : [];
-  const flags = (['prune', 'takeOver', 'allowHoles'] as const).map((name) => [name, body[name] ?? false] as const);
+  const flags = (['prune', 'takeOver', 'allowHoles', 'acceptLoss'] as const).map(
+    (name) => [name, body[name] ?? false] as const,
+  );
   const problems = [
     ...(Array.isArray(objects) ? [] : [{ pointer: '/objects', code: 'type', message: 'must be a list' }]),
     ...(isOwner(owner)
@@ -81,7 +84,7 @@ export function readSet(body: JsonObject, judge: JudgeObject): ReadSet {
     ),
     ...repeated(list),
   ];
-  const [prune, takeOver, allowHoles] = flags.map(([, value]) => value === true);
+  const [prune, takeOver, allowHoles, acceptLoss] = flags.map(([, value]) => value === true);
   return {
     request: {
       objects: problems.length > 0 ? [] : list.map((object) => setObject(object as JsonObject)),
@@ -89,6 +92,7 @@ export function readSet(body: JsonObject, judge: JudgeObject): ReadSet {
       prune: prune ?? false,
       takeOver: takeOver ?? false,
       allowHoles: allowHoles ?? false,
+      acceptLoss: acceptLoss ?? false,
       ...(typeof base === 'string' ? { base } : {}),
     },
     problems,

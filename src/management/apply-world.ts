@@ -1,6 +1,6 @@
 /** What there is once a set is applied: its objects over those that stay. What objects of the set name is looked up here. */
 
-import { gatewayExtension } from '../../domain/api/definition.ts';
+import { nameOfApi } from '../../domain/api/api.ts';
 import type { PublicGateway } from '../../domain/api/servers.ts';
 import { portable, type SetKind, type SetObject } from '../../domain/apply.ts';
 import { type Problem, Refusal, type Warning } from '../../domain/errors.ts';
@@ -102,7 +102,7 @@ export function worldAfter(
     api: (id) => wanted.get(`api ${id}`)?.document ?? (gone.has(`api ${id}`) ? 'gone' : undefined),
     apiName: (id) => {
       const own = wanted.get(`api ${id}`);
-      if (own) return textAt(own.document, gatewayExtension, 'info', 'name') ?? '';
+      if (own) return nameOfApi(own.document) ?? '';
       return gone.has(`api ${id}`) ? undefined : getApi(models, orgId, id)?.name;
     },
     policy: (id) => {

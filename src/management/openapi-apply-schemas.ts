@@ -20,7 +20,7 @@ const one = (properties: JsonObject, required: readonly string[]): JsonObject =>
   closed({ $schema: text, labels, document: anything, ...properties }, ['kind', 'document', ...required]);
 
 const byKind = {
-  api: one({ kind: { const: 'api' }, id: apiId, apiKind: { enum: ['oas', 'streams'] } }, ['id', 'apiKind']),
+  api: one({ kind: { const: 'api' }, id: apiId, apiKind: { enum: ['oas', 'streams', 'classic'] } }, ['id', 'apiKind']),
   webhook: one({ kind: { const: 'webhook' }, id: apiId }, ['id']),
   policy: one({ kind: { const: 'policy' }, id: apiId }, ['id']),
   key: one(
@@ -71,6 +71,7 @@ export const applySchemas: JsonObject = {
       prune: { ...flag, description: 'Deletes what carries this owner and is not in the set.' },
       takeOver: { ...flag, description: 'Objects of others and of nobody become this owner’s.' },
       allowHoles: { ...flag, description: 'Certificates come without the private keys that are not here.' },
+      acceptLoss: { ...flag, description: 'Classic definitions come without what this gateway does not offer.' },
       base: { ...text, pattern: '^\\d{1,20}(-\\d{1,20})?$', description: '409 when anything has changed since.' },
     },
     ['objects'],

@@ -265,6 +265,18 @@ describe('declarative files', () => {
     expect([strict.code, /unknown key "nmae"/.test(strict.err)], strict.err).to.deep.equal([1, true]);
   });
 
+  it('may hold Classic definitions, by themselves or as objects', async () => {
+    const proxy = { listen_path: '/old/', target_url: 'http://127.0.0.1:9/', strip_listen_path: true };
+    file('set/old.json', JSON.stringify({ name: 'Old', active: true, use_keyless: true, proxy }));
+    expect((await run(['validate', 'set'])).code).to.equal(0);
+    const made = await run(['apply', 'set']);
+    expect([made.code, made.out.split('\n')[0]], made.err).to.deep.equal([0, 'created\tapi\told\tOld']);
+    expect((await run(['export', '-o', 'out/'])).code).to.equal(0);
+    expect(parse(readFileSync(folder.file('out', 'apis', 'old.yaml'), 'utf8'))).to.have.property('apiKind', 'classic');
+    expect((await run(['diff', 'set', 'out'])).code).to.equal(1);
+    expect((await run(['diff', 'out'])).code).to.equal(0);
+  });
+
   it('carry a comment into the history', async () => {
     await run(['apply', '--comment', 'für den Sommer', file('set.yaml', [api('orders')])]);
     const { json: body } = await management.call('GET', '/api/audit?aggregate=api-orders');

@@ -77,6 +77,13 @@ const keyStep = fc
   })
   .map((body): Step => ({ method: 'POST', path: '/api/keys', body }));
 
+const classicStep = fc
+  .record({ api_id: apiId, name: text, active: fc.boolean(), listen_path: fc.constantFrom('/one/', '/two/', '/five/') })
+  .map(({ listen_path, ...own }): Step => {
+    const proxy = { listen_path, target_url: 'http://127.0.0.1:9/', strip_listen_path: true };
+    return { method: 'POST', path: '/api/apis', body: { ...own, use_keyless: true, proxy } };
+  });
+
 const webhookStep = fc
   .record({ id: fc.constantFrom('ops', 'on-call'), name: text, enabled: fc.boolean(), secret: fc.constant('') })
   .map(
@@ -103,6 +110,7 @@ const steps = fc.array(
     deleteStep,
     setStep,
     webhookStep,
+    classicStep,
   ),
   { minLength: 4, maxLength: 20 },
 );

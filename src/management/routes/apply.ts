@@ -16,7 +16,7 @@ const scopes: Readonly<Record<SetKind, Scope>> = {
 };
 
 async function apply(call: Call, services: Services): Promise<Reply> {
-  const names = ['objects', 'owner', 'prune', 'takeOver', 'allowHoles', 'base'];
+  const names = ['objects', 'owner', 'prune', 'takeOver', 'allowHoles', 'acceptLoss', 'base'];
   const body = readOptions(call.body, names);
   const { request, problems } = readSet(body, services.judgeObject);
   if (problems.length > 0) {
