@@ -3,7 +3,7 @@ import { assert, expect } from 'chai';
 import fc from 'fast-check';
 import type { ApiDocument } from '../../../../domain/api/definition.ts';
 import { type SettleInput, settle } from '../../../../domain/api/import-settings.ts';
-import { type ImportSettings, parseSettings } from '../../../../domain/api/query-settings.ts';
+import type { ImportSettings } from '../../../../domain/api/query-settings.ts';
 import { Refusal } from '../../../../domain/errors.ts';
 import type { JsonObject } from '../../../../domain/event.ts';
 import { toApiId, toOrgId } from '../../../../domain/ids.ts';
@@ -255,45 +255,5 @@ describe('a new definition', () => {
   });
   it('refuses an extension that is no object', () => {
     expect(refusalOf(() => create(openApi({ [gateway]: null }))).problems[0]?.pointer).to.equal(`/${gateway}`);
-  });
-});
-
-describe('parseSettings', () => {
-  it('reads the documented texts of booleans', () => {
-    for (const text of ['1', 't', 'T', 'TRUE', 'true', 'True']) {
-      expect(parseSettings([['authentication', text]], 'streams').settings.authentication).to.equal(true);
-    }
-    for (const text of ['0', 'f', 'F', 'FALSE', 'false', 'False']) {
-      expect(parseSettings([['authentication', text]], 'streams').settings.authentication).to.equal(false);
-    }
-  });
-  it('refuses a mistyped boolean, so that it leaves no API open', () => {
-    expect(refusalOf(() => parseSettings([['authentication', 'ture']], 'streams')).code).to.equal('query_invalid');
-  });
-  it('trims, and takes empty as not given', () => {
-    expect(
-      parseSettings(
-        [
-          ['listenPath', ' /a '],
-          ['customDomain', ' '],
-        ],
-        'streams',
-      ).settings,
-    ).to.deep.equal({ listenPath: '/a' });
-  });
-  it('names the nearest known parameter', () => {
-    const { warnings } = parseSettings([['listnPath', '/a']], 'streams');
-    expect(warnings[0]?.text).to.contain('did you mean "listenPath"?');
-  });
-  it('knows upstreamURL on OAS routes only', () => {
-    expect(parseSettings([['upstreamURL', 'http://a']], 'streams').settings).to.deep.equal({});
-    expect(parseSettings([['upstreamURL', 'http://a']], 'oas').settings).to.deep.equal({ upstreamURL: 'http://a' });
-  });
-  it('refuses a parameter that is given twice with different values', () => {
-    const query: [string, string][] = [
-      ['listenPath', '/a'],
-      ['listenPath', '/b'],
-    ];
-    expect(refusalOf(() => parseSettings(query, 'streams')).code).to.equal('query_invalid');
   });
 });
