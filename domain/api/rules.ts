@@ -75,7 +75,7 @@ const documentRule: Rule = (_, { document }) => documentRuleProblems(document);
 
 export const ruleWarnings = (extension: JsonObject, document: ApiDocument): readonly Warning[] => [
   ...effectWarnings(extension),
-  ...authenticationWarnings(extension),
+  ...authenticationWarnings(extension, document),
   ...pluginWarnings(extension),
   ...eventWarnings(extension),
   ...operationWarnings(document),

@@ -1,9 +1,10 @@
 /** Rules on `server.authentication`: schemes, sources, and what must be said when several have to pass (api-definition design 9). */
 import { nearestName, type Problem, type Warning } from '../../errors.ts';
 import type { Json, JsonObject } from '../../event.ts';
-import { at, isObject, isOn, objectAt, sameJson, textAt } from '../../json.ts';
+import { at, isObject, isOn, objectAt, pointerStep, sameJson, textAt, texts } from '../../json.ts';
 import { kindOf, providerOf } from '../authentication.ts';
-import { type Path, problem, type Rule, warning } from './rule.ts';
+import { operationsOf } from '../operations.ts';
+import { type Path, pointerTo, problem, type Rule, warning } from './rule.ts';
 
 const block: Path = ['server', 'authentication'];
 
@@ -32,6 +33,7 @@ export const checksAuthentication: Rule = (extension, { document }) => {
     ...providerProblems(extension, schemes, document),
     ...schemes.flatMap(sourceProblems),
     ...schemes.flatMap(schemeProblems),
+    ...multiProblems(extension, schemes, document),
   ];
 };
 
@@ -60,11 +62,68 @@ const providerOfScheme = ({ name, path }: Scheme, document: JsonObject): string 
   return kind && providerOf[kind];
 };
 
-/** Every enabled scheme has to pass, which lets nobody in whom the other mode would keep out. */
-export const authenticationWarnings = (extension: JsonObject): readonly Warning[] =>
-  isOn(at(extension, ...block)) && textAt(extension, ...block, 'securityProcessingMode') === 'compliant'
-    ? [warning([...block, 'securityProcessingMode'], 'no_effect', 'every enabled scheme has to pass in this version')]
+const isCompliant = (extension: JsonObject): boolean =>
+  isOn(at(extension, ...block)) && textAt(extension, ...block, 'securityProcessingMode') === 'compliant';
+
+/** Names of schemes, one list per alternative: the document's, then the extension's (api-definition design 9.4). */
+function alternativesOf(
+  extension: JsonObject,
+  document: JsonObject,
+): readonly (readonly [string, readonly string[]])[] {
+  const [own, further] = [document['security'], at(extension, ...block, 'security')];
+  return [
+    ...(Array.isArray(own) ? own : []).map(
+      (one: Json, index) => [`/security/${index}`, isObject(one) ? Object.keys(one) : []] as const,
+    ),
+    ...(Array.isArray(further) ? further : []).map(
+      (one: Json, index) => [pointerTo(...block, 'security', String(index)), texts(one)] as const,
+    ),
+  ];
+}
+
+function multiProblems(extension: JsonObject, schemes: readonly Scheme[], document: JsonObject): readonly Problem[] {
+  if (!isCompliant(extension)) return [];
+  const enabled = new Set(schemes.map(({ name }) => name));
+  const isLeft = ([, names]: readonly [string, readonly string[]]) =>
+    names.length > 0 && names.every((name) => enabled.has(name));
+  if (alternativesOf(extension, document).some(isLeft)) return [];
+  const text = 'invalid multi-auth configuration: no alternative names enabled schemes only';
+  return [problem([...block, 'securityProcessingMode'], 'auth_alternatives', text)];
+}
+
+function alternativeWarnings(extension: JsonObject, document: JsonObject): readonly Warning[] {
+  if (!isCompliant(extension)) return [];
+  const enabled = new Set(enabledSchemes(extension).map(({ name }) => name));
+  return alternativesOf(extension, document).flatMap(([pointer, names]) => {
+    const missing = names.filter((name) => !enabled.has(name));
+    if (names.length > 0 && missing.length === 0) return [];
+    const text =
+      names.length === 0
+        ? 'an empty requirement is left out; ignoreAuthentication opens an operation'
+        : `is left out: not enabled: ${missing.join(', ')}`;
+    return [{ pointer, code: 'auth_alternative_left_out', text }];
+  });
+}
+
+/** An empty `security` of an operation reads as if it were open. */
+const openedWarnings = (extension: JsonObject, document: JsonObject): readonly Warning[] =>
+  isOn(at(extension, ...block))
+    ? operationsOf(document).flatMap(({ path, method, operation }) => {
+        const { security } = operation;
+        if (!Array.isArray(security) || security.length > 0) return [];
+        const pointer = `/paths/${pointerStep(path)}/${method}/security`;
+        return [{ pointer, code: 'operation_security_unread', text: 'opens nothing; ignoreAuthentication does' }];
+      })
     : [];
+
+/** Every enabled scheme has to pass, which lets nobody in whom the other mode would keep out. */
+export const authenticationWarnings = (extension: JsonObject, document: JsonObject): readonly Warning[] => [
+  ...(isCompliant(extension)
+    ? [warning([...block, 'securityProcessingMode'], 'no_effect', 'every enabled scheme has to pass in this version')]
+    : []),
+  ...alternativeWarnings(extension, document),
+  ...openedWarnings(extension, document),
+];
 
 const places = ['header', 'query', 'cookie'] as const;
 

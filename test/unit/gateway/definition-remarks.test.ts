@@ -6,6 +6,7 @@ import {
   check,
   global,
   handler,
+  jwt,
   key,
   on,
   operation,
@@ -116,6 +117,20 @@ describe('a definition is remarked upon for', () => {
       ]);
     });
   }
+  it('alternatives that are left out, and an operation that only looks open', () => {
+    const { warnings, problems } = check({
+      ...auth({ securityProcessingMode: 'compliant', securitySchemes: { a: { enabled: true } } }, { a: key, b: jwt }),
+      security: [{ a: [] }, {}, { b: [] }],
+      paths: { '/a': { get: { security: [] }, post: { security: [{ a: [] }] } } },
+    });
+    expect(problems).to.deep.equal([]);
+    expect(warnings.map(({ pointer, code }) => `${code} ${pointer}`)).to.deep.equal([
+      'no_effect /x-svc-api-gateway/server/authentication/securityProcessingMode',
+      'auth_alternative_left_out /security/1',
+      'auth_alternative_left_out /security/2',
+      'operation_security_unread /paths/~1a/get/security',
+    ]);
+  });
   it('handlers that a streams API cannot have', () => {
     const { problems } = check(handler({ type: 'custom', functionName: 'f', trigger: 'AuthFailure' }), 'streams');
     expect(problems.map(({ pointer, code }) => [pointer, code])).to.deep.equal([

@@ -167,6 +167,15 @@ const refused: readonly Row[] = [
     'server/authentication/securitySchemes/a/scopeCheck',
     'not_offered',
   ],
+  [
+    'alternatives of which none can be met',
+    {
+      ...auth({ securityProcessingMode: 'compliant', securitySchemes: { a: { enabled: true } } }, { a: key, b: jwt }),
+      security: [{}, { a: [], b: [] }],
+    },
+    'server/authentication/securityProcessingMode',
+    'auth_alternatives',
+  ],
   // Events.
   [
     'a trigger that there is not',
