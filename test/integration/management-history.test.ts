@@ -62,6 +62,39 @@ describe('the management API of history', () => {
     });
   });
 
+  describe('the document of a revision or a time', () => {
+    const pathAt = async (query: string) => {
+      const answer = await call('GET', `/api/apis/then/at?${query}`);
+      expect(answer.status, answer.text).to.equal(200);
+      return [answer.headers.get('etag'), (answer.json['x-svc-api-gateway'] as JsonObject)['server']];
+    };
+
+    it('is what the API was then', async () => {
+      const created = await create('then');
+      await call('PATCH', '/api/apis/streams/then?listenPath=/now/', openApi());
+      const listen = (value: string) => ({ listenPath: { value, strip: true } });
+      expect(await pathAt('revision=0')).to.deep.equal(['"0"', listen('/then/')]);
+      expect(await pathAt('revision=2')).to.deep.equal(['"2"', listen('/now/')]);
+      expect(await pathAt(`time=${created.headers.get('x-svc-revision')}`)).to.deep.equal(['"1"', listen('/then/')]);
+      expect((await call('GET', '/api/apis/then/at?revision=0')).headers.get('x-svc-api-kind')).to.equal('streams');
+    });
+
+    const refusals: readonly [query: string, status: number, code: string][] = [
+      ['', 400, 'query_invalid'],
+      ['revision=0&time=1', 400, 'query_invalid'],
+      ['revision=x', 400, 'query_invalid'],
+      ['revision=99', 404, 'revision_unknown'],
+      ['time=yesterday', 400, 'at_invalid'],
+      ['time=0', 404, 'api_unknown'],
+    ];
+    for (const [query, status, code] of refusals) {
+      it(`refuses "${query}" with ${code}`, async () => {
+        const answer = await call('GET', `/api/apis/then/at?${query}`);
+        expect([answer.status, answer.headers.get('x-svc-error-code')]).to.deep.equal([status, code]);
+      });
+    }
+  });
+
   describe('a rollback', () => {
     const json = { 'content-type': 'application/json' };
 

@@ -19,6 +19,9 @@ const statusOf = ({ path, scope, isInstallation }: Route): number => {
   return path.startsWith('/api/certs/') ? 400 : 404;
 };
 
+/** Parameters without which a route answers an error. */
+const queries: Readonly<Record<string, string>> = { diffApi: '?from=0', getApiAt: '?revision=0' };
+
 const isAboutOne = ({ path, scope }: Route): boolean => path.includes('{') && scope !== undefined;
 
 describe('a token of another organisation', () => {
@@ -79,7 +82,7 @@ describe('a token of another organisation', () => {
       if (!pair) throw new Error(`${route.path}: add a sample of ${name} to this test`);
       return pair[pick];
     });
-    const query = route.operationId === 'diffApi' ? '?from=0' : '';
+    const query = queries[route.operationId] ?? '';
     const { body } = route;
     const sent = body && (typeof body.example === 'string' ? body.example : JSON.stringify(body.example));
     const type = body ? { 'content-type': body.types[0] ?? '' } : {};
@@ -133,7 +136,7 @@ describe('a token of another organisation', () => {
   it('while the first organisation sees all of it', async () => {
     for (const route of routes.filter((one) => isAboutOne(one) && one.method === 'GET' && !one.isInstallation)) {
       const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => samples[name]?.[0] ?? '');
-      const answer = await management.call('GET', `${path}${route.operationId === 'diffApi' ? '?from=0' : ''}`);
+      const answer = await management.call('GET', `${path}${queries[route.operationId] ?? ''}`);
       if (route.path === '/api/organisations/{orgId}' || route.path.startsWith('/api/apis/oas/')) continue;
       expect(answer.status, `${path}: ${answer.text}`).to.equal(200);
     }

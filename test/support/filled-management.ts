@@ -26,6 +26,7 @@ const bodies: Readonly<Record<string, (name: string) => string>> = {
 /** Parameters without which a route answers an error or waits. */
 const queries: Readonly<Record<string, string>> = {
   diffApi: '?from=0&to=current',
+  getApiAt: '?revision=0',
   diffConfig: '?from=1&to=5',
   getFeedChanges: '?after=1',
   getConfig: '?at=5',
