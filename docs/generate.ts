@@ -5,6 +5,7 @@ import { type ConfigKey, configKeys } from '../src/config/keys.ts';
 import { configSchema, sectionVariables } from '../src/config/schema.ts';
 import { type MetricRow, metricTable } from '../src/telemetry/metric-table.ts';
 import { cliPage } from './cli-page.ts';
+import { definitionCodesPage } from './definition-codes.ts';
 import { definitionFieldsPage } from './definition-fields.ts';
 
 type Page = { readonly path: string; readonly make: () => string | Promise<string> };
@@ -12,6 +13,7 @@ type Page = { readonly path: string; readonly make: () => string | Promise<strin
 /** A generated page is a row. */
 const pages: readonly Page[] = [
   { path: 'docs/reference/cli.md', make: cliPage },
+  { path: 'docs/reference/definition-codes.md', make: definitionCodesPage },
   { path: 'docs/reference/definition-fields.md', make: definitionFieldsPage },
   { path: 'docs/reference/configuration.md', make: configurationPage },
   { path: 'docs/reference/metrics.md', make: metricsPage },
