@@ -1,10 +1,12 @@
 /** Classic definitions on their way in: ids, loss, the same checks as others after conversion; and their conversion for good. */
+import { routeOf } from '../../domain/api/api.ts';
 import { toOas } from '../../domain/api/classic/codec.ts';
 import { lossesToOas } from '../../domain/api/classic/losses.ts';
 import type { Loss } from '../../domain/api/classic/report.ts';
 import { type ApiDocument, gatewayExtension } from '../../domain/api/definition.ts';
 import {
   apiIdMismatch,
+  apiUnknown,
   bodyMalformed,
   definitionInvalid,
   definitionRefused,
@@ -123,8 +125,8 @@ export async function convertedDocument(
   current: Existing | undefined,
   { orgId }: Options,
 ): Promise<NextDocument> {
-  if (current?.kind !== 'classic')
-    throw kindMismatch(apiId, current?.kind ?? '', 'POST /api/apis to make a Classic one');
+  if (!current) throw apiUnknown();
+  if (current.kind !== 'classic') throw kindMismatch(apiId, current.kind, routeOf(current.kind));
   const held = await openDocument(secrets, apiStream(apiId), current);
   const clear = takeApiSecrets(current.document, held);
   const losses = lossesToOas(clear.clear);

@@ -3,6 +3,7 @@ import { assert } from 'chai';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import type { Route } from '../../src/management/route.ts';
 import { routes } from '../../src/management/routes.ts';
+import { classicDefinition } from './classic-definitions.ts';
 import { apiDocument } from './documents.ts';
 import { eventually } from './eventually.ts';
 import { type Answer, startTestManagement, streamsType, type TestManagement } from './management-server.ts';
@@ -32,6 +33,9 @@ const queries: Readonly<Record<string, string>> = {
   getConfig: '?at=5',
 };
 
+/** Operations that are about a definition in the Classic form. */
+const classicOperations = new Set(['replaceClassicApi', 'patchClassicApi', 'convertApi']);
+
 export async function startFilled(): Promise<Filled> {
   const management = await startTestManagement({ isInstalled: true });
   let made = 0;
@@ -51,6 +55,12 @@ export async function startFilled(): Promise<Filled> {
     return id;
   }
 
+  async function makeClassic(): Promise<string> {
+    const id = fresh();
+    await send('POST', '/api/apis', classicDefinition(id, 'http://127.0.0.1:9001'));
+    return id;
+  }
+
   const issue = async (): Promise<string> =>
     String(
       (await send('POST', '/api/tokens', { name: fresh(), scopes: ['apis:read'], expiresAt: '2031-01-01T00:00:00Z' }))[
@@ -60,7 +70,8 @@ export async function startFilled(): Promise<Filled> {
 
   /** A parameter of a path, and an object that it can name. */
   const values: Readonly<Record<string, (route: Route) => Promise<string> | string>> = {
-    apiId: ({ path }) => makeApi(path.includes('/streams/') ? 'streams' : 'oas'),
+    apiId: ({ path, operationId }) =>
+      classicOperations.has(operationId) ? makeClassic() : makeApi(path.includes('/streams/') ? 'streams' : 'oas'),
     certId: async () => {
       const { certificate } = selfSigned(fresh());
       return String(
@@ -123,9 +134,11 @@ const extensionOf = 'x-svc-api-gateway';
 /** The example as it stands, but for the id in the body, which is that of the path or a new one. */
 function withFreshIds(route: Route, path: string, fresh: () => string): Json {
   const example = structuredClone(route.body?.example ?? {}) as Record<string, Json>;
+  if ('api_id' in example)
+    return { ...example, ...classicDefinition(idOf(route, path, fresh), 'http://127.0.0.1:9001') };
   const extension = example[extensionOf] as Record<string, Record<string, Json>> | undefined;
   if (!extension) return route.method === 'PUT' && 'name' in example ? { ...example, name: fresh() } : example;
-  const id = route.path.includes('{apiId}') ? (path.split('?')[0]?.split('/').at(-1) ?? '') : fresh();
+  const id = idOf(route, path, fresh);
   return {
     ...example,
     [extensionOf]: {
@@ -135,3 +148,7 @@ function withFreshIds(route: Route, path: string, fresh: () => string): Json {
     },
   };
 }
+
+/** The id in the path, or a new one. */
+const idOf = (route: Route, path: string, fresh: () => string): string =>
+  route.path.includes('{apiId}') ? (path.split('?')[0]?.split('/').at(-1) ?? '') : fresh();

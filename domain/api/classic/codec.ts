@@ -13,13 +13,7 @@ import { upstreamRows } from './rows-upstream.ts';
 import { versionRows } from './rows-version.ts';
 import { classicView, extensionView, schemeNames, schemesPlace } from './views.ts';
 
-export const rows: readonly Row[] = [
-  ...generalRows,
-  ...authenticationRows,
-  ...upstreamRows,
-  ...pluginRows,
-  ...versionRows,
-];
+const rows: readonly Row[] = [...generalRows, ...authenticationRows, ...upstreamRows, ...pluginRows, ...versionRows];
 
 /** A Classic definition is known by what every OpenAPI document has and it must not have. */
 export const isClassic = (document: ApiDocument): boolean =>

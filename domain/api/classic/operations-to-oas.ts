@@ -181,7 +181,7 @@ function addBlock(draft: Draft, entry: Entry, template: string, parameters: read
 const sizeOf = ({ origins }: Draft): number => origins.length;
 
 /** The form that an operation without an id of its own has (api-definition design 5.2). */
-export const operationId = (template: string, method: string): string => `${template.replace(/^\//, '')}${method}`;
+const operationId = (template: string, method: string): string => `${template.replace(/^\//, '')}${method}`;
 
 function withSchema(entry: JsonObject): JsonObject {
   const schema = isObject(entry['schema']) ? entry['schema'] : decodedSchema(textAt(entry, 'schema_b64'));

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../event.ts';
 import { at, isObject, textAt } from '../../json.ts';
 
-export const constrainMember = 'x-svc-constrain';
+const constrainMember = 'x-svc-constrain';
 
 /** `pattern` absent: any segment. */
 export type PathParameter = { readonly name: string; readonly pattern?: string };

@@ -146,15 +146,6 @@ export const each = (classic: string, oas: string, rows: readonly Row[]): Row =>
     (list) => (Array.isArray(list) ? list.map((item: Json) => classicBy(rows, item)) : list),
   );
 
-/** An object by a table of its own. */
-export const one = (classic: string, oas: string, rows: readonly Row[]): Row =>
-  row(
-    classic,
-    oas,
-    (item) => oasBy(rows, item),
-    (item) => classicBy(rows, item),
-  );
-
 export const oasBy = (rows: readonly Row[], value: Json): Json =>
   isObject(value) ? rows.reduce((made: JsonObject, { oas, toOas }) => assigned(made, oas, toOas(value)), {}) : value;
 

@@ -18,7 +18,7 @@ const switchesOfPlaces: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The only version, or the one that serves who names none. */
-export function chosenVersion(classic: JsonObject): string | undefined {
+function chosenVersion(classic: JsonObject): string | undefined {
   const versions = objectAt(classic, 'version_data', 'versions');
   if (!versions) return undefined;
   const wanted = textAt(classic, 'version_data', 'default_version');

@@ -167,7 +167,12 @@ export const classicRoutes: readonly Route[] = [
     scope: 'apis:read',
     form: 'problem',
     parameters: [],
-    answer: { description: 'The schema', type: 'application/schema+json', schema: { type: 'object' } },
+    answer: {
+      description: 'The schema',
+      type: 'application/schema+json',
+      schema: { type: 'object' },
+      example: { $id: 'urn:svc:classic', type: 'object' },
+    },
     errors: [],
     handle: () => ({
       status: 200,
