@@ -46,6 +46,8 @@ describe('loadSettings', () => {
       publicGateways: [],
       rateLimit: { rate: 1000, burst: 2000 },
       roles: {},
+      metricsArePublic: undefined,
+      tls: { certFile: undefined, keyFile: undefined },
     });
     expect(settings.gateway).to.deep.include({
       listen: { host: '0.0.0.0', port: 8080 },
