@@ -8,7 +8,7 @@ import { toOrgId } from '../../domain/ids.ts';
 import { defaultTerms } from '../../domain/organisation.ts';
 import type { Log } from '../../gateway/ports.ts';
 import type { Authenticate } from './authenticate.ts';
-import { checkContentType, readBytes } from './bodies.ts';
+import { acceptedTypes, bodyFor, checkContentType, readBytes } from './bodies.ts';
 import type { Call } from './call.ts';
 import { queryInvalid, Rejection, toRejection } from './errors.ts';
 import { type Entered, scopeMissing } from './organisations.ts';
@@ -99,9 +99,10 @@ async function serve(options: Edge, route: Route, context: Context): Promise<Rep
   const { caller, terms } = route.scope === undefined ? nobody : await authorise(options, route, route.scope, context);
   let body: Uint8Array = new Uint8Array();
   if (route.body) {
-    const { types, maxBytes } = route.body;
-    checkContentType(route.method, context.headers, route.body);
-    body = await readBytes(context.req, { types, maxBytes: route.isDefinition ? maxDefinitionBytes : maxBytes });
+    const maxBytes = route.isDefinition ? maxDefinitionBytes : route.body.maxBytes;
+    checkContentType(route.method, context.headers, { types: acceptedTypes(route.body), maxBytes });
+    const sent = await readBytes(context.req, { types: route.body.types, maxBytes });
+    body = bodyFor(sent, context.headers['content-type'], route.body);
   }
   const call: Call = {
     method: route.method,

@@ -73,6 +73,17 @@ export const multipartType = 'multipart/form-data';
 /** What a route takes that takes JSON. */
 export const structuredTypes = ['application/json', 'application/yaml', 'application/x-yaml', 'text/yaml'] as const;
 
+/** A route that takes JSON takes the same written as YAML. */
+export const acceptedTypes = ({ types }: BodyRule): readonly string[] =>
+  types.includes('application/json') ? [...new Set([...types, ...structuredTypes])] : types;
+
+/** The body as its route reads it: YAML becomes the JSON that it means where the route itself names no YAML. */
+export function bodyFor(bytes: Uint8Array, contentType: string | undefined, { types }: BodyRule): Uint8Array {
+  const type = essence(contentType);
+  if (types.includes(type) || !isYaml(type)) return bytes;
+  return Buffer.from(JSON.stringify(readYamlObject(bytes)));
+}
+
 /** The parts of a request that say what its body is. */
 export type Sent = { readonly body: Uint8Array; readonly header: (name: string) => string | undefined };
 

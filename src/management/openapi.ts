@@ -1,5 +1,6 @@
 /** The API's own OpenAPI 3.1 document, made from the route table: what exists, nothing else. */
 import type { Json, JsonObject } from '../../domain/event.ts';
+import { acceptedTypes } from './bodies.ts';
 import { type ErrorCode, errorCatalogue, statusOf } from './errors.ts';
 import { schemas } from './openapi-schemas.ts';
 import { changesWhatIsThere, organisation } from './parameters.ts';
@@ -71,7 +72,7 @@ function requestBodyOf({ isDefinition }: Route, body: RouteBody, { maxDefinition
   return {
     required: true,
     description: `${body.description}; at most ${limit} bytes`,
-    content: Object.fromEntries(body.types.map((type) => [type, media(type)])),
+    content: Object.fromEntries(acceptedTypes(body).map((type) => [type, media(type)])),
   };
 }
 

@@ -154,4 +154,17 @@ describe('the management API refuses bodies', () => {
     expect((await management.call('PATCH', known, '{}', json)).headers.get('accept-patch')).to.equal(patch);
     expect((await management.call('POST', streams, '{}', json)).headers.get('accept-post')).to.equal(whole);
   });
+
+  it('and takes YAML wherever it takes JSON', async () => {
+    const yaml = { 'content-type': 'application/yaml' };
+    const text = 'name: reader # of what is there\nscopes: [apis:read]\n';
+    const issued = await management.call('POST', '/api/tokens', text, yaml);
+    expect([issued.status, issued.json['name']], issued.text).to.deep.equal([200, 'reader']);
+    const rolledBack = await management.call('POST', '/api/apis/known/rollback?dryRun=true', 'revision: 1\n', yaml);
+    expect(rolledBack.status, rolledBack.text).to.equal(200);
+    const broken = await management.call('POST', '/api/tokens', 'name: [', yaml);
+    expect([broken.status, broken.headers.get('x-svc-error-code')]).to.deep.equal([400, 'body_malformed']);
+    const unknown = await management.call('POST', '/api/tokens', text, { 'content-type': 'text/plain' });
+    expect(unknown.headers.get('accept-post')).to.contain('application/json, application/yaml');
+  });
 });
