@@ -223,7 +223,7 @@ function summariseAccess(event: AccessEvent): readonly string[] {
     case 'TokenRevoked':
       return [event.reason === '' ? 'token revoked' : `token revoked: ${event.reason}`];
     case 'KeyCreated':
-      return [`key ${event.prefix}… created`];
+      return [keyCreated(event)];
     case 'KeyUpdated':
       return ['key changed'];
     case 'KeyDisabled':
@@ -245,6 +245,13 @@ function summariseAccess(event: AccessEvent): readonly string[] {
     default:
       return never(event);
   }
+}
+
+/** Of a key that somebody brought along nothing is known but that it is there. */
+function keyCreated({ document, prefix }: Extract<KeyEvent, { type: 'KeyCreated' }>): string {
+  const user = textAt(document, 'basic_auth_data', 'user');
+  if (user !== undefined) return `user "${user}" created`;
+  return prefix === '' ? 'key created' : `key ${prefix}… created`;
 }
 
 function rights({ roles, scopes, apis, expiresAt }: TokenTerms): string {

@@ -170,7 +170,7 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyDisabled':
-      return { name: textAt(event.document, 'alias') ?? event.prefix, docSha256: event.docSha256 };
+      return { name: keyName(event), docSha256: event.docSha256 };
     case 'PolicyCreated':
     case 'PolicyUpdated':
     case 'WebhookCreated':
@@ -184,6 +184,9 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
       return never(event);
   }
 }
+
+const keyName = ({ document, prefix }: Extract<DomainEvent, { type: 'KeyCreated' | 'KeyUpdated' | 'KeyDisabled' }>) =>
+  textAt(document, 'alias') || textAt(document, 'basic_auth_data', 'user') || prefix;
 
 /** Every stream of a kind that the organisation had up to a position, as it is now, in the order of first events. */
 export function listAggregates(

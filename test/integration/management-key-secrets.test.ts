@@ -56,6 +56,9 @@ describe('secrets of keys', () => {
       const { '/basic_auth_data/password_hash': stored } = await opened(hash);
       expect(stored).to.match(/^\$scrypt\$ln=15,r=8,p=1\$/);
       expect(fits(stored, 'correct horse')).to.equal(true);
+      const { json: audit } = await ask('GET', `/api/audit?aggregate=key-${hash}`);
+      expect(audit).to.have.deep.nested.property('events[0].summary', ['user "ann" created']);
+      expect(audit).to.have.nested.property('events[0].aggregate.name', 'Ann');
       expect((await ask('POST', '/api/keys', { basic_auth_data: { user: 'ann', password: 'x' } })).status).to.equal(
         409,
       );
