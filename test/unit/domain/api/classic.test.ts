@@ -1,8 +1,11 @@
 /** The codec of the Classic form: a definition per row of the mapping, all of them at once, any of them, and back. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isClassic, toClassic, toOas } from '../../../../domain/api/classic/codec.ts';
 import { lossesToClassic, lossesToOas } from '../../../../domain/api/classic/losses.ts';
+import { pathLists } from '../../../../domain/api/classic/operation-rows.ts';
 import { differences } from '../../../../domain/api/classic/report.ts';
 import { classicSchema } from '../../../../domain/api/classic/schema.ts';
 import { gatewayExtension } from '../../../../domain/api/definition.ts';
@@ -217,5 +220,11 @@ describe('the Classic form', () => {
   it('is known by what it does not have', () => {
     expect(isClassic(small)).to.equal(true);
     expect(isClassic(toOas(small).document)).to.equal(false);
+  });
+
+  it('has a page that names every member and every list', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../../docs/reference/classic.md'), 'utf8');
+    const members = Object.keys(classicSchema['properties'] as object);
+    for (const name of [...members, ...pathLists.map(({ list }) => list)]) expect(page).to.contain(name);
   });
 });
