@@ -1,5 +1,5 @@
 /** `svc api`: APIs, what they were at a time, their revisions, and bringing one back. */
-import { type Command, CommanderError } from 'commander';
+import { type Command, CommanderError, Option } from 'commander';
 import type { Client } from '../management/client.ts';
 import { type ConnectionFlags, connect, withConnection } from './connection.ts';
 import { UsageError } from './failure.ts';
@@ -15,8 +15,16 @@ type Actor = { readonly actor?: { readonly type?: string; readonly id?: string; 
 export function api(command: Command, terminal: Terminal): void {
   command.addHelpText('before', 'Example:\n  svc api history demo\n  svc api show demo --at 10m\n');
   leaf(command, 'list')
-    .description('all APIs')
-    .action((flags: Flags) => list(terminal, flags));
+    .description('APIs, newest first, now or at a time')
+    .option('--q <text>', 'part of the name, id or path')
+    .addOption(new Option('--kind <kind>', 'of this kind').choices(['streams', 'oas', 'classic']))
+    .option('--active', 'those that are served only')
+    .option('--tag <tag>', 'for gateways with this tag')
+    .option('--policy <id>', 'that this policy opens, and those that name it')
+    .option('--cert <id>', 'that name this certificate')
+    .option('--sort <order>', 'name, created or updated; a minus before it turns it round')
+    .option('--at <time>', 'RFC 3339, a position, or a span back such as 10m')
+    .action((flags: ListFlags) => list(terminal, flags));
   leaf(command, 'show <id>')
     .description('the document of an API, now or at a time')
     .option('--at <time>', 'RFC 3339, a position, or a span back such as 10m')
@@ -49,8 +57,16 @@ const leaf = (command: Command, name: string): Command => withConnection(withOut
 
 const path = (id: string, rest = ''): string => `/api/apis/${encodeURIComponent(id)}${rest}`;
 
-async function list(terminal: Terminal, flags: Flags): Promise<void> {
-  const apis = await readPages<Fields>(connect(terminal, flags), '/api/apis', 'apis', {});
+type ListFlags = Flags & {
+  readonly active?: boolean;
+} & Readonly<Partial<Record<'q' | 'kind' | 'tag' | 'policy' | 'cert' | 'sort' | 'at', string>>>;
+
+async function list(terminal: Terminal, flags: ListFlags): Promise<void> {
+  const { q, kind, active, tag, policy, cert, sort, at } = flags;
+  const time = at === undefined ? undefined : readMoment(at, '--at', terminal.now());
+  const query = Object.entries({ q, kind, active: active ? 'true' : undefined, tag, policy, cert, sort, at: time });
+  const given = Object.fromEntries(query.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const apis = await readPages<Fields>(connect(terminal, flags), '/api/apis', 'apis', given);
   const columns: readonly Column<Fields>[] = [
     ...['id', 'name', 'kind', 'listenPath', 'domain', 'active', 'revision'].map((name) =>
       column<Fields>(title(name), name),

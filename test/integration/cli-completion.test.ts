@@ -15,6 +15,7 @@ const lines = [
   ['a command', ['rep'], ['replay']],
   ['a subcommand', ['api', 'd'], ['deactivate', 'diff']],
   ['a flag', ['apply', '--pr'], ['--prune']],
+  ['the words of a flag', ['api', 'list', '--kind', 's'], ['streams']],
   ['an id from the server', ['api', 'show', 'or'], ['orders']],
   ['an id after a flag with a value', ['api', 'show', '--at', '10m', ''], ['orders', 'other']],
   ['nothing after the id', ['api', 'show', 'orders', ''], []],

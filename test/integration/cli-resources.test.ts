@@ -101,6 +101,17 @@ describe('svc against access keys, policies and APIs', () => {
     expect((await run('key', 'rotate', third, '--overlap', 'soon')).code).to.equal(1);
   });
 
+  it('lists APIs by what they are, in an order, and as they were', async () => {
+    const ids = async (...args: readonly string[]) =>
+      (await done('api', 'list', ...args)).split('\n').map((line) => line.split('\t')[0]);
+    expect(await ids('--sort', 'name')).to.deep.equal(['events', 'orders']);
+    expect(await ids('--kind', 'oas', '--active')).to.deep.equal(['orders']);
+    expect(await ids('--q', 'even')).to.deep.equal(['events']);
+    expect(await ids('--at', '1')).to.deep.equal(['']);
+    const wrong = await run('api', 'list', '--kind', 'sterams');
+    expect([wrong.code, /streams, oas, classic/.test(wrong.err)]).to.deep.equal([2, true]);
+  });
+
   for (const [id, kind] of [
     ['orders', 'oas'],
     ['events', 'streams'],
