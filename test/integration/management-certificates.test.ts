@@ -53,6 +53,9 @@ describe('the management API of certificates', () => {
       expect(answer.status, answer.text).to.equal(200);
       const [shown] = (await list('?mode=detailed'))['cert_basics'] as readonly JsonObject[];
       expect(shown).to.include({ name: 'from a form', subject_cn: 'form.example', has_private: true });
+      const { events } = await management.store.readAll({ after: '', limit: 100 });
+      const kept = events.map(({ data, meta }) => Buffer.from(data).toString() + JSON.stringify(meta)).join();
+      expect(kept + JSON.stringify(management.log.lines) + answer.text).to.not.contain('offen');
     });
 
     it('with the file as text, and the passphrase in a header', async () => {
