@@ -47,7 +47,7 @@ export function restoreApi(
   const settled = { orgId, apiId, kind, document, ...secrets, warnings, prunedOperations: [], labels };
   if (!now.exists) return { change: 'created', events: api.decide({ type: 'CreateApi', ...settled }, now) };
   if (now.kind !== kind) {
-    // An API never changes its kind: what stands under the id now is another one.
+    // Converted since, or another one under the same id: it comes back as it was.
     const gone = api.decide({ type: 'DeleteApi', orgId, apiId, kind: now.kind }, now);
     return {
       change: 'changed',

@@ -212,6 +212,52 @@ describe('Classic definitions', () => {
     });
   });
 
+  it('come back by a restore, deleted or converted since, with their secrets', async () => {
+    await create('restored');
+    const before = (await send('GET', '/api/apis/restored')).headers.get('x-svc-revision');
+    const was = (await send('GET', '/api/apis/restored')).json;
+    const restore = () => send('POST', '/api/config/restore', { at: before, comment: 'as it was' });
+    await send('POST', '/api/apis/restored/convert', { to: 'oas' });
+    expect((await restore()).status).to.equal(200);
+    const read = await send('GET', '/api/apis/restored');
+    expect(read.json, 'after the conversion').to.deep.equal(was);
+    expect(read.headers.get('x-svc-api-kind')).to.equal('classic');
+    await send('DELETE', '/api/apis/restored');
+    expect((await restore()).status).to.equal(200);
+    expect((await send('GET', '/api/apis/restored')).json, 'after the deletion').to.deep.equal(was);
+  });
+
+  it('leave a list of versions when one of them is deleted', async () => {
+    await create('version-two', { internal: true });
+    const definition = {
+      enabled: true,
+      name: 'v1',
+      default: 'v2',
+      location: 'header',
+      key: 'x-v',
+      versions: { v2: 'version-two' },
+    };
+    await create('with-versions', { definition });
+    const deleted = await send('DELETE', '/api/apis/version-two');
+    expect(deleted.status, deleted.text).to.equal(200);
+    const read = await send('GET', '/api/apis/with-versions');
+    expect(read.json['definition']).to.deep.equal({
+      enabled: true,
+      name: 'v1',
+      location: 'header',
+      key: 'x-v',
+      versions: {},
+    });
+    expect(read.json).to.not.have.property('x-svc-api-gateway');
+  });
+
+  it('are judged without being stored', async () => {
+    const good = await send('POST', '/api/validate', classicDefinition('judged', target));
+    expect(good.json).to.deep.equal({ errors: [], warnings: [] });
+    const lossy = await send('POST', '/api/validate', { ...classicDefinition('judged', target), use_oauth2: true });
+    expect(at(lossy.json, 'errors')).to.have.nested.property('[0].code', 'classic_unsupported');
+  });
+
   it('have a published schema', async () => {
     const answer = await send('GET', '/api/schemas/apidefs/classic');
     expect(answer.json).to.include({ $id: 'urn:svc:classic' });
