@@ -34,7 +34,11 @@ describe('what tokens may do', () => {
   describe('at each route', () => {
     for (const { method, path, scope } of routes) {
       // Nothing is to happen to what later tests read.
-      const at = `${path.replace('{code}', 'internal').replaceAll(/\{\w+\}/g, 'known')}${method === 'GET' ? '' : '?dryRun=true'}`;
+      const named = path
+        .replace('{code}', 'internal')
+        .replace('{file}', 'config.json')
+        .replaceAll(/\{\w+\}/g, 'known');
+      const at = `${named}${method === 'GET' ? '' : '?dryRun=true'}`;
       const ask = (headers: Record<string, string>) => management.call(method, at, undefined, headers);
       if (scope === undefined) {
         it(`${method} ${path} asks for no token`, async () =>
