@@ -20,7 +20,7 @@ import {
 } from './declared-changes.ts';
 import { ServerError, UsageError } from './failure.ts';
 import { waitForRevision } from './fleet.ts';
-import { type OutputFlags, printDocument, withOutput } from './output.ts';
+import { harmless, type OutputFlags, printDocument, withOutput } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
 type Flags = ConnectionFlags &
@@ -120,7 +120,7 @@ async function confirmDeletions(terminal: Terminal, flags: Flags, { objects, exi
     throw new UsageError(`--confirm-deletes ${confirmDeletes}: ${count} objects would be deleted`);
   }
   terminal.printError(`${count} would be deleted:`);
-  for (const { kind, id, name } of deleted) terminal.printError(`  ${kind} ${id} ${name}`.trimEnd());
+  for (const { kind, id, name } of deleted) terminal.printError(harmless(`  ${kind} ${id} ${name}`).trimEnd());
   if (confirmDeletes !== undefined) return;
   if (deleted.length > fewDeletions || isMost) {
     const why = deleted.length > fewDeletions ? 'That is many.' : 'That is more than half of a kind.';

@@ -10,7 +10,7 @@ import { type Client, ClientError, type ClientProblem } from '../management/clie
 import { type ConnectionFlags, connect } from './connection.ts';
 import { type Declared, placeOf, shownName } from './declared.ts';
 import { ServerError } from './failure.ts';
-import { isColoured, type OutputFlags } from './output.ts';
+import { harmless, isColoured, type OutputFlags } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
 export type SetOptions = {
@@ -133,10 +133,10 @@ function placedProblem(problem: ClientProblem, declared: readonly Declared[]): C
 /** One line per object. */
 export function printChanges(terminal: Terminal, { objects, warnings }: Applied): void {
   for (const { kind, id, name, change } of objects) {
-    terminal.print([change, kind, id, ...(name === '' || name === id ? [] : [name])].join('\t'));
+    terminal.print([change, kind, id, ...(name === '' || name === id ? [] : [name])].map(harmless).join('\t'));
   }
   for (const { kind, id, pointer, text } of warnings)
-    terminal.printError(`warning: ${kind} ${id}: ${pointer}: ${text}`);
+    terminal.printError(harmless(`warning: ${kind} ${id}: ${pointer}: ${text}`));
 }
 
 export function printCounts(terminal: Terminal, { counts }: Applied): void {
@@ -152,7 +152,7 @@ export function printDifferences(terminal: Terminal, flags: OutputFlags, { objec
     const from = change.change === 'created' ? '/dev/null' : `server/${name}`;
     const to = change.change === 'deleted' ? '/dev/null' : `files/${name}`;
     const patch = createTwoFilesPatch(from, to, before, after, undefined, undefined, { context: 3 });
-    for (const line of patch.trimEnd().split('\n').slice(1)) terminal.print(colour(line));
+    for (const line of patch.trimEnd().split('\n').slice(1)) terminal.print(colour(harmless(line)));
   }
 }
 

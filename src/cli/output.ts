@@ -72,7 +72,10 @@ export const isColoured = ({ env, isInteractive }: Terminal, flags: OutputFlags)
 /** Names and comments come from others: what would steer a terminal or break a row becomes a blank. */
 function printable(value: unknown): string {
   if (value === undefined || value === null) return '';
-  const text = Array.isArray(value) ? value.map(printable).join('; ') : String(value);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not reach a terminal
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ').trim();
+  return harmless(Array.isArray(value) ? value.map(printable).join('; ') : String(value)).trim();
 }
+
+/** A line without what would steer a terminal. */
+export const harmless = (line: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not reach a terminal
+  line.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ');

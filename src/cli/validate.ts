@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { createCheckObject } from '../management/apply-check.ts';
 import { type Declared, placeOf, readDeclared, shownName } from './declared.ts';
-import { type OutputFlags, printDocument, withOutput } from './output.ts';
+import { harmless, type OutputFlags, printDocument, withOutput } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
 type Flags = OutputFlags & { readonly strict?: boolean };
@@ -31,7 +31,7 @@ async function run(terminal: Terminal, files: readonly string[], flags: Flags): 
   if (flags.json || flags.yaml) await printDocument(terminal, flags, { objects: declared.length, findings });
   else {
     for (const { place, level, object, pointer, message } of findings) {
-      terminal.print(`${place}: ${level}: ${object}: ${pointer === '' ? '' : `${pointer}: `}${message}`);
+      terminal.print(harmless(`${place}: ${level}: ${object}: ${pointer === '' ? '' : `${pointer}: `}${message}`));
     }
     terminal.printError(
       `${counted(declared.length, 'object')}, ${counted(errors, 'error')}, ${counted(findings.length - errors, 'warning')}`,

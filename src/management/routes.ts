@@ -1,7 +1,7 @@
 /** The table of all routes; where two fit, the first one counts. */
 import type { Route } from './route.ts';
-import { applyRoutes } from './routes/apply.ts';
 import { apiAtRoutes } from './routes/api-at.ts';
+import { applyRoutes } from './routes/apply.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { auditEntryRoutes } from './routes/audit-entry.ts';
 import { auditTrailRoutes } from './routes/audit-trail.ts';

@@ -277,6 +277,19 @@ describe('declarative files', () => {
     expect((await run(['diff', 'out'])).code).to.equal(0);
   });
 
+  it('do not steer the terminal of who looks at them', async () => {
+    const evil = 'x\u001b[2Jy';
+    file('set.yaml', JSON.stringify([policy('gold', { name: 'gold', meta_data: { note: `${evil}\n${evil}` } })]));
+    expect((await run(['diff', 'set.yaml'])).out)
+      .to.include('x')
+      .and.not.include('\u001b');
+    const document = { ...named('orders', { info: { name: evil } }) };
+    const made = await run(['apply', file('api.json', JSON.stringify(document))]);
+    expect(made.out + made.err)
+      .to.include('orders')
+      .and.not.include('\u001b');
+  });
+
   it('carry a comment into the history', async () => {
     await run(['apply', '--comment', 'für den Sommer', file('set.yaml', [api('orders')])]);
     const { json: body } = await management.call('GET', '/api/audit?aggregate=api-orders');
