@@ -1,25 +1,15 @@
 /** Declarative sets over HTTP: whole or not at all, no change twice, references inside the set, owners, prune, bases. */
 import { X509Certificate } from 'node:crypto';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import type { JsonObject } from '../../domain/event.ts';
+import { hash, keyOf, oas, policyOf } from '../support/declared-objects.ts';
 import { openApi } from '../support/documents.ts';
 import { json, listenAt, named, pem } from '../support/management-refusals.ts';
 import { type Answer, orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { chainOf, expired } from '../support/test-ca.ts';
 
 type Changed = { readonly kind: string; readonly id: string; readonly change: string; readonly owner?: string };
-
-const hash = (digit: string): string => digit.repeat(64);
-const oas = (id: string, members: Parameters<typeof named>[1] = {}, more: JsonObject = {}): JsonObject => ({
-  ...{ kind: 'api', id, apiKind: 'oas', document: named(id, members) },
-  ...more,
-});
-const policyOf = (id: string, document: JsonObject = {}): JsonObject => ({
-  ...{ kind: 'policy', id, document: { name: `policy ${id}`, ...document } },
-});
-const keyOf = (digit: string, document: JsonObject = {}): JsonObject => ({
-  ...{ kind: 'key', id: hash(digit), prefix: 'abcd', document },
-});
 
 describe('applying a set', () => {
   let management: TestManagement;
@@ -179,6 +169,42 @@ describe('applying a set', () => {
     expect(answer.json['moved']).to.deep.equal([{ kind: 'api', id: 'orders', name: 'orders' }]);
   });
 
+  it('is never mixed with another set, nor loses a change that came between', async () => {
+    await applied([oas('a'), oas('b'), oas('c')]);
+    const sets = Array.from({ length: 6 }, (_, index) => ['a', 'b'].map((id) => oas(id, listenAt(`/${id}${index}/`))));
+    const patch = (path: string) =>
+      management.call('PATCH', `/api/apis/oas/c?listenPath=${path}`, JSON.stringify(openApi()), json);
+    const answers = await Promise.all([...sets.map((set) => send(set)), patch('/c1/'), patch('/c2/')]);
+    expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 200));
+    const { json: body } = await management.call('GET', '/api/apis?sort=name');
+    const [a, b, c] = (body['apis'] as readonly JsonObject[]).map(({ listenPath }) => String(listenPath));
+    expect(a?.slice(2)).to.equal(b?.slice(2));
+    expect(c).to.match(/^\/c[12]$/);
+    const revisions = await Promise.all(
+      ['a', 'b', 'c'].map(async (id) => (await management.call('GET', `/api/apis/${id}/revisions`)).json['revisions']),
+    );
+    // One for making, one for switching on, one for each set that was another than the one before.
+    expect(revisions.map((list) => (list as readonly unknown[]).length)).to.deep.equal([8, 8, 4]);
+  });
+
+  it('applied in any order is the same', async () => {
+    const set = [
+      ...[oas('a'), oas('b'), policyOf('gold', { access_rights: { a: {}, b: {} } })],
+      keyOf('a', { apply_policies: ['gold'] }),
+    ];
+    await fc.assert(
+      fc.asyncProperty(fc.shuffledSubarray(set, { minLength: set.length }), async (shuffled) => {
+        await using other = await startTestManagement();
+        const apply = (objects: readonly JsonObject[]) =>
+          other.call('POST', '/api/config/apply', JSON.stringify({ objects }), json);
+        const first = await apply(shuffled);
+        expect(changes(first).map((line) => line.split(' ')[1])).to.deep.equal(['api', 'api', 'policy', 'key']);
+        expect(changes(await apply(set))).to.deep.equal([]);
+      }),
+      { numRuns: 5 },
+    );
+  });
+
   it('repeats the answer for the same idempotency key', async () => {
     const body = JSON.stringify({ objects: [oas('orders')] });
     const headers = { ...json, 'idempotency-key': 'one' };
@@ -259,72 +285,4 @@ describe('applying a set', () => {
       ...['expired', 'secret_missing'],
     ]);
   });
-});
-
-describe('the token that applies a set', () => {
-  let management: TestManagement;
-  before(async () => {
-    management = await startTestManagement({ isInstalled: true });
-    const orders = JSON.stringify({ objects: [oas('orders'), oas('other')] });
-    expect((await management.call('POST', '/api/config/apply', orders, json)).status).to.equal(200);
-  });
-  after(() => management[Symbol.asyncDispose]());
-
-  const tokenWith = async (scopes: readonly string[], apis?: readonly string[]): Promise<string> => {
-    const body = JSON.stringify({ name: scopes.join(), scopes, ...(apis ? { apis } : {}) });
-    return String((await management.call('POST', '/api/tokens', body, json)).json['token']);
-  };
-
-  it('deletes nothing of a kind that it may not write, and says so', async () => {
-    const policies = JSON.stringify({ objects: [policyOf('kept')], owner: 'shop' });
-    await management.call('POST', '/api/config/apply', policies, json);
-    const headers = { ...json, authorization: `Bearer ${await tokenWith(['apis:write'])}` };
-    const body = JSON.stringify({ objects: [], prune: true, owner: 'shop', base: '1' });
-    const moved = await management.call('POST', '/api/config/apply', body, headers);
-    expect(JSON.stringify(moved.json)).to.not.include('kept');
-    const answer = await management.call('POST', '/api/config/apply', body.replace(',"base":"1"', ''), headers);
-    expect(answer.json['objects']).to.deep.equal([]);
-    const warnings = answer.json['warnings'] as readonly JsonObject[];
-    expect(warnings.map(({ kind, code }) => [kind, code])).to.deep.include(['policy', 'scope_missing']);
-  });
-
-  for (const [name, scopes, apis, set, expected] of [
-    [
-      'needs the scope of each kind',
-      ['apis:write'],
-      undefined,
-      { objects: [oas('a'), policyOf('p')] },
-      [403, 'scope_missing'],
-    ],
-    ['has it', ['apis:write', 'policies:write'], undefined, { objects: [oas('a'), policyOf('p')] }, [200, undefined]],
-    ['changes the APIs that it is for', ['apis:write'], ['orders'], { objects: [oas('orders')] }, [200, undefined]],
-    [
-      'changes no other API',
-      ['apis:write'],
-      ['orders'],
-      { objects: [oas('other', listenAt('/x/'))] },
-      [422, 'apply_refused'],
-    ],
-    [
-      'deletes none when it is for some APIs',
-      ['apis:write'],
-      ['orders'],
-      { objects: [], prune: true },
-      [403, 'scope_missing'],
-    ],
-    [
-      'gives no access that is not its to give',
-      ['policies:write'],
-      ['orders'],
-      { objects: [policyOf('q', { access_rights: { other: {} } })] },
-      [422, 'apply_refused'],
-    ],
-  ] as const) {
-    it(name, async () => {
-      const token = await tokenWith(scopes, apis);
-      const headers = { ...json, authorization: `Bearer ${token}` };
-      const answer = await management.call('POST', '/api/config/apply', JSON.stringify(set), headers);
-      expect([answer.status, answer.json['code']], answer.text).to.deep.equal(expected);
-    });
-  }
 });
