@@ -53,12 +53,13 @@ export function createShapeCheck(root: Schema, { maxProblems = 100, formats = {}
       keyword?.({ schema, argument: schema[name], value, place, into, evaluated: names, run });
     }
     if (rest !== undefined && isObject(value)) judgeRest(rest, value, place, into, names ?? new Set());
-    if (rest !== undefined) for (const name of Object.keys(value ?? {})) evaluated?.add(name);
+    if (rest !== undefined && evaluated) for (const name of Object.keys(value ?? {})) evaluated.add(name);
   }
   /** What a schema leaves over is known when its other keywords have spoken. */
   function judgeRest(rest: Schema | boolean, value: JsonObject, place: Place, into: Found[], names: Set<string>): void {
-    for (const name in value) {
-      if (names.has(name) || into.length >= maxProblems) continue;
+    for (const name of Object.keys(value)) {
+      if (into.length >= maxProblems) return;
+      if (names.has(name)) continue;
       if (rest === false) into.push(unknownKey('unevaluatedProperties', place, name));
       else judge(rest, value[name], { up: place, step: name }, into);
     }

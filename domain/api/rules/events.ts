@@ -1,6 +1,6 @@
 /** Rules on `server.eventHandlers`: triggers, types, and what each type needs (api-definition design 14). */
 import { nearestName, type Problem, type Warning } from '../../errors.ts';
-import type { Json, JsonObject } from '../../event.ts';
+import type { JsonObject } from '../../event.ts';
 import { at, isObject, isOn, textAt } from '../../json.ts';
 import { type Path, problem, type Rule, warning } from './rule.ts';
 
@@ -19,11 +19,11 @@ const streamTypes = ['webhook', 'log'];
 
 const place: Path = ['server', 'eventHandlers'];
 
-const handlersOf = (extension: JsonObject): readonly (readonly [Path, JsonObject])[] => {
+function* handlersOf(extension: JsonObject): Generator<readonly [Path, JsonObject], void> {
   const handlers = at(extension, ...place);
-  if (!Array.isArray(handlers)) return [];
-  return handlers.flatMap((handler: Json, index) => (isObject(handler) ? [[[...place, String(index)], handler]] : []));
-};
+  if (!Array.isArray(handlers)) return;
+  for (const [index, handler] of handlers.entries()) if (isObject(handler)) yield [[...place, String(index)], handler];
+}
 
 export const checksEvents: Rule = (extension, { kind }) =>
   handlersOf(extension).flatMap(([path, handler]) => [
@@ -67,6 +67,6 @@ function memberProblems(path: Path, handler: JsonObject): readonly Problem[] {
 }
 
 export const eventWarnings = (extension: JsonObject): readonly Warning[] =>
-  handlersOf(extension)
+  [...handlersOf(extension)]
     .filter(([, handler]) => silent.includes(textAt(handler, 'trigger') ?? ''))
     .map(([path]) => warning([...path, 'trigger'], 'trigger_never_fires', 'nothing makes this trigger fire'));

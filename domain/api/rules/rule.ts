@@ -47,12 +47,19 @@ function* below(value: Json, pattern: Path, path: readonly string[], isOff: bool
   if (typeof value !== 'object' || value === null) return;
   const holder = value as { readonly [name: string]: Json | undefined };
   const isOffBelow = isOff || (!Array.isArray(value) && holder['enabled'] === false);
+  const next = pattern[path.length + 1];
   const names = step === '*' ? Object.keys(value) : [step];
   for (const name of names) {
     const member = Object.hasOwn(value, name) ? holder[name] : undefined;
-    if (member !== undefined) yield* below(member, pattern, [...path, name], isOffBelow);
+    if (member === undefined || !canHold(member, next)) continue;
+    yield* below(member, pattern, [...path, name], isOffBelow);
   }
 }
+
+/** Most of many members lack what comes next, and are passed over without a path of their own. */
+const canHold = (member: Json, next: string | undefined): boolean =>
+  next === undefined ||
+  (typeof member === 'object' && member !== null && (next === '*' || Object.hasOwn(member, next)));
 
 /** Whether a member says anything: a block that is on, a flag, a text, a list with elements. */
 export function isSet(value: Json): boolean {

@@ -59,12 +59,14 @@ export const checksCertificateLists: Rule = (extension) =>
 export const checksTags: Rule = (extension) => {
   const tags = at(extension, 'server', 'gatewayTags', 'tags');
   if (!Array.isArray(tags)) return [];
-  const first = new Map<Json, number>(tags.map((tag, index) => [tag, index] as const).reverse());
-  return tags.flatMap((tag: Json, index) =>
-    first.get(tag) === index
-      ? []
-      : [problem(['server', 'gatewayTags', 'tags', String(index)], 'tag_repeated', 'stands in the list already')],
-  );
+  const seen = new Set<Json>();
+  return tags.flatMap((tag: Json, index) => {
+    if (!seen.has(tag)) {
+      seen.add(tag);
+      return [];
+    }
+    return [problem(['server', 'gatewayTags', 'tags', String(index)], 'tag_repeated', 'stands in the list already')];
+  });
 };
 
 export const checksExpiration: Rule = (extension) => {

@@ -1,11 +1,12 @@
 /** Every field of the product document, one by one: the right type is taken, a wrong one and an unknown neighbour are told with their place. */
-import { expect } from 'chai';
+import { assert, expect } from 'chai';
+import fc from 'fast-check';
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { toApiId, toOrgId } from '../../../domain/ids.ts';
 import { createCheckApi } from '../../../gateway/check-api.ts';
 import { type FieldType, productFields } from '../../support/definition-fields.ts';
 import { openApi } from '../../support/documents.ts';
-import { fullExtension, withPlace } from '../../support/full-definition.ts';
+import { fullExtension, mutations, withPlace } from '../../support/full-definition.ts';
 
 const checkApi = createCheckApi();
 const check = (extension: Json) =>
@@ -68,6 +69,26 @@ describe('every field of the product document', () => {
         code: 'unknown_key',
         text: `unknown key "${name}Q", did you mean "${name}"?`,
       });
+    });
+  }
+});
+
+describe('any definition', () => {
+  const switchedOn = JSON.parse(JSON.stringify(fullExtension).replaceAll('"enabled":false', '"enabled":true')) as Json;
+  for (const [what, seed] of [
+    ['with every block off', fullExtension],
+    ['with every block on', switchedOn],
+  ] as const) {
+    it(`${what} and changes at random places is judged: a code and a place for each problem, never a fault`, () => {
+      const judge = (extension: Json) => {
+        const { problems, warnings, definition } = check(extension);
+        assert.equal(definition === undefined, problems.length > 0);
+        for (const { pointer, code } of [...problems, ...warnings]) {
+          assert.match(code, /^[a-zA-Z_ $]+$/);
+          assert.match(pointer, /^\/x-svc-/);
+        }
+      };
+      fc.assert(fc.property(mutations(seed), judge), { numRuns: 500 });
     });
   }
 });
