@@ -89,7 +89,12 @@ describe('import of an OpenAPI document', () => {
     }
   });
   it('names an unknown parameter, and goes on without it', async () => {
-    const made = await management.call('POST', `${imports}?dryRun=true&customDomain=w.example&listnPath=/x/`, text(openApi()), json);
+    const made = await management.call(
+      'POST',
+      `${imports}?dryRun=true&customDomain=w.example&listnPath=/x/`,
+      text(openApi()),
+      json,
+    );
     expect(made.status).to.equal(200);
     const warnings = at(made.json['Meta'] as JsonObject, 'warnings') as readonly JsonObject[];
     expect(warnings.map(({ code }) => code)).to.include('unknown_parameter');
