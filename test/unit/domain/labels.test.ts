@@ -12,7 +12,7 @@ import { org } from '../../support/given.ts';
 const shop: Labels = { owner: 'shop' };
 const none: Labels = {};
 
-const settled = (name: string) => ({ document: { name }, warnings: [], prunedOperations: [] });
+const settled = (name: string) => ({ document: { openapi: '3.0.3', name }, warnings: [], prunedOperations: [] });
 const ofApi = { orgId: org, apiId: toApiId('orders'), kind: 'oas' } as const;
 const createApi = (labels?: Labels) =>
   ({ type: 'CreateApi', ...ofApi, ...settled('one'), ...(labels ? { labels } : {}) }) as const;
