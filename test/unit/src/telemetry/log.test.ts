@@ -92,6 +92,8 @@ describe('redaction', () => {
     ['an error message', { error: new Error(`refused: Basic ${secret}==`) }],
     ['a private key', { note: `-----BEGIN PRIVATE KEY-----\n${secret}\n-----END PRIVATE KEY-----` }],
     ['a management token in a path', { path: `/api/tokens/svct_ci_${secret}${'x'.repeat(31)}` }],
+    ['an access key of somebody’s own in a path', { path: `/api/keys/${secret}` }],
+    ['an access key in a path, encoded', { path: `/api/keys/%73vck_${secret}/rotate` }],
     ['a map', { headers: new Map([['authorization', secret]]) }],
   ];
   for (const [name, fields] of places) {
@@ -128,8 +130,11 @@ describe('redaction', () => {
 
   it('leaves what only sounds like one', () => {
     const { log, lines } = collected();
+    const paths = ['/api/keys', `/api/keys/${'ab'.repeat(32)}/rotate`, '/api/keys/preview', '/keys/abc'];
+    log.info('fine', { paths });
+    expect(lines().pop()?.['paths']).to.deep.equal(paths);
     log.info('fine', { token_id: 't1', tokens: 3, key: 'ab12cd34', cookiesSeen: 2 });
-    expect(lines()[0]).to.include({ token_id: 't1', tokens: 3, key: 'ab12cd34', cookiesSeen: 2 });
+    expect(lines().pop()).to.include({ token_id: 't1', tokens: 3, key: 'ab12cd34', cookiesSeen: 2 });
   });
 });
 
