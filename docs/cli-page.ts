@@ -19,7 +19,7 @@ const head = `<!-- Made by \`node docs/generate.ts\` from the table of commands:
 
 **Which server**: \`--url\` and \`--token-file\`; then \`SVC_URL\`, \`SVC_TOKENFILE\`, \`SVC_TOKEN\`; then \`.svc/client.json\` (\`{"url": …, "tokenFile": …}\`) in this folder or one above; then \`$XDG_CONFIG_HOME/svc/client.json\`; then \`http://127.0.0.1:3000\` with \`data/admin-token\`. The first line of an error names the server that was asked.
 
-**Times** (\`--at\`, \`--from\`, \`--to\`): RFC 3339, a position, or a span back such as \`10m\`.
+**Times** (\`--at\`, \`--from\`, \`--to\`): RFC 3339, a position, a span back such as \`10m\`, or \`now\`.
 
 **Completion**: \`source <(svc completion bash)\`, the same for zsh; \`svc completion fish | source\`. Ids of APIs, certificates, policies and keys come from the server when it answers within a second.
 `;

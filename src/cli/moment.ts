@@ -4,6 +4,7 @@ import { UsageError } from './failure.ts';
 
 /** What the server understands: a time or a position. */
 export function readMoment(text: string, flag: string, now: Date): string {
+  if (text === 'now') return now.toISOString();
   const back = /[a-z]$/.test(text) ? durationMs(text) : undefined;
   if (back !== undefined) return new Date(now.getTime() - back).toISOString();
   if (/^\d{4}-\d\d-\d\d([T ]|$)/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();

@@ -66,7 +66,7 @@ async function show(terminal: Terminal, time: string, flags: Flags): Promise<voi
 
 async function diff(terminal: Terminal, from: string, to: string, flags: Flags): Promise<void> {
   const place = (text: string, name: string): string =>
-    text === 'current' ? text : readMoment(text, name, terminal.now());
+    text === 'current' || text === 'now' ? 'current' : readMoment(text, name, terminal.now());
   const query = { from: place(from, 'FROM'), to: place(to, 'TO') };
   const { body } = await connect(terminal, flags).get('/api/config/diff', query);
   const { objects } = body as { readonly objects: readonly Shown[] };

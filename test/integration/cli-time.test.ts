@@ -45,6 +45,8 @@ describe('svc on the past', () => {
     expect(different.code, different.err).to.equal(2);
     expect(rows(different)).to.deep.equal([['changed', 'api', 'orders', 'orders', 'listen path changed to "/moved/"']]);
     expect((await ask('config', 'diff', to)).code).to.equal(0);
+    for (const end of ['now', 'current']) expect((await ask('config', 'diff', from, end)).out).to.equal(different.out);
+    expect((await ask('config', 'at', 'now')).code).to.equal(0);
     const ofOne = await ask('api', 'diff', 'orders', '1');
     expect([ofOne.code, ofOne.out]).to.deep.equal([2, 'routes\tlisten path changed to "/moved/"\n']);
     expect((await ask('api', 'diff', 'orders', '2', 'current')).code).to.equal(0);
