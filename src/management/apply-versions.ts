@@ -9,8 +9,8 @@ export async function applyVersionedApi(context: ApplyContext, object: SetObject
   const item = await applyApi(context, object, index);
   const document = documentIn(item.write.events);
   if (!document) return item;
-  const { deps, orgId, world } = context;
-  const base = { orgId, apiId: toApiId(object.id), document, beside: world.api };
+  const { deps, orgId, world, applier } = context;
+  const base = { orgId, apiId: toApiId(object.id), document, beside: world.api, apis: applier.apis };
   const { problems, guards } = await judgeVersions(deps, base);
   if (problems.length === 0) return { ...item, checks: [...(item.checks ?? []), ...guards] };
   return refusedItem(

@@ -95,14 +95,14 @@ type Planner = VersionDeps & { readonly apiCommands: ApiCommands };
 async function planWrite(
   planner: Planner,
   change: ApiChange,
-  { orgId }: Options,
+  { orgId, apis }: Options,
   plain: () => Promise<Plan>,
   beside?: Beside,
 ): Promise<Plan> {
   const plan = await plain();
   const document = plannedDocument(plan, change.apiId);
   if (!document) return plan;
-  const { problems, guards } = await judgeVersions(planner, { orgId, apiId: change.apiId, document, beside });
+  const { problems, guards } = await judgeVersions(planner, { orgId, apiId: change.apiId, document, beside, apis });
   if (problems.length === 0) return { ...plan, writes: [...guards, ...plan.writes] };
   if (change.type !== 'RollbackApi') throw definitionRefused(problems);
   const reasons = problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n');

@@ -19,6 +19,8 @@ export type BaseToJudge = {
   readonly apiId: ApiId;
   readonly document: ApiDocument;
   readonly beside?: Beside | undefined;
+  /** The APIs that the caller may reach; absent: all. */
+  readonly apis?: ReadonlySet<string> | undefined;
 };
 
 type JudgedVersions = {
@@ -30,12 +32,15 @@ type JudgedVersions = {
 /** A document whose versioning is off may list anything. */
 export async function judgeVersions(
   { store, models }: VersionReads,
-  { orgId, apiId, document, beside = alone }: BaseToJudge,
+  { orgId, apiId, document, beside = alone, apis }: BaseToJudge,
 ): Promise<JudgedVersions> {
   if (!isBase(document)) return { problems: [], guards: [] };
   const listed = listedVersions(document).map(({ id }, index) => ({ id, pointer: versionPointer(index) }));
   const judged = await Promise.all(
     listed.map(async ({ id, pointer }) => {
+      // A base opens what it lists to its own clients: who may not change an API does not put it behind another one.
+      if (apis && !apis.has(id) && !basesOf(models, orgId, id).includes(apiId))
+        return { problem: { pointer, ...foreign } };
       const found = await findApi(store, orgId, id, beside);
       const reason = refusalOf(found) ?? otherBase(basesBeside(models, orgId, id, beside), apiId);
       return reason ? { problem: { pointer, ...reason } } : { guard: found?.guard };
@@ -82,6 +87,8 @@ async function findApi(store: EventStore, orgId: OrgId, id: string, beside: Besi
 export const isApiId = (text: string): boolean => /^[A-Za-z0-9_-]{1,64}$/.test(text);
 
 type Reason = Omit<Problem, 'pointer'>;
+
+const foreign: Reason = { code: 'scope_missing', message: 'the token is not for this API' };
 
 function refusalOf(found: Found | undefined): Reason | undefined {
   if (!found) return { code: 'version_api_unknown', message: 'there is no such API' };

@@ -2,8 +2,9 @@
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { at } from '../../domain/json.ts';
+import { mergePatch } from '../../domain/merge-patch.ts';
 import { json, streams } from '../support/management-refusals.ts';
-import { startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { bearer, startTestManagement, streamsType, type TestManagement } from '../support/management-server.ts';
 import { issue } from '../support/management-tokens.ts';
 import { block, internal, oas, versionsOf } from '../support/versioned-management.ts';
 
@@ -143,6 +144,37 @@ describe('the versions of an API', () => {
       expect(await versioningOf('six')).to.deep.include({ default: 'v2' });
       const { headers } = await done('GET', `${streams}/six-v3`);
       expect(headers.get('x-svc-base-api-id')).to.equal('six');
+    });
+
+    it('by a token for the base alone puts no other API behind it, and keeps those that are there', async () => {
+      await create('own');
+      await addVersion('own-v2', { base_api_id: 'own', new_version_name: 'v2', base_api_version_name: 'v1' });
+      await create('hidden', { info: internal });
+      const { token } = await issue(management, { scopes: ['apis:write'], apis: ['own'] });
+      const document = (await call('GET', `${streams}/own`)).json;
+      const write = async (method: string, path: string, type: string, body: JsonObject) => {
+        const headers = { ...bearer(token), 'content-type': type };
+        const { status, text } = await call(method, path, JSON.stringify(body), headers);
+        return { status, says: /id: the token is not for this API/.test(text) };
+      };
+      const part = (...more: readonly JsonObject[]): JsonObject => {
+        const info = { name: 'mine', versioning: { versions: [{ name: 'v2', id: 'own-v2' }, ...more] } };
+        return { 'x-svc-api-gateway': { info } };
+      };
+      const last = (await lastEvent('own'))?.position;
+      for (const id of ['hidden', 'nowhere']) {
+        const listing = part({ name: 'x', id });
+        const whole = mergePatch(document as JsonObject, listing) as JsonObject;
+        const set = { objects: [{ kind: 'api', apiKind: 'streams', id: 'own', document: whole }] };
+        const refused = { status: 400, says: true };
+        expect(await write('PATCH', `${streams}/own`, 'application/merge-patch+json', listing)).to.deep.equal(refused);
+        expect(await write('PUT', `${streams}/own`, streamsType, whole)).to.deep.equal(refused);
+        const applied = await write('POST', '/api/config/apply', 'application/json', set);
+        expect(applied).to.deep.equal({ status: 422, says: true });
+      }
+      expect((await lastEvent('own'))?.position).to.equal(last);
+      const { status } = await write('PATCH', `${streams}/own`, 'application/merge-patch+json', part());
+      expect(status).to.equal(200);
     });
 
     it('with a purge that does not read is a 400', async () => {
