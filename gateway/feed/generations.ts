@@ -15,7 +15,8 @@ type KeptGeneration = Generation & { readonly currentMs?: number };
 export interface Generations {
   /** The newest that is whole and, where signatures are demanded, signed; a broken one is passed over with a log line. */
   load(): Promise<KeptGeneration | undefined>;
-  save(generation: Generation): Promise<void>;
+  /** Answers how many bytes it wrote. */
+  save(generation: Generation): Promise<number>;
   /** The newest one is still what management has. */
   confirm(nowMs: number): Promise<void>;
 }
@@ -47,8 +48,9 @@ export function diskGenerations(directory: string, log: Log, trust?: Trust): Gen
     async save(generation) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       const existing = await numbers();
-      await write(directory, file((existing[0] ?? 0) + 1), generation);
+      const bytes = await write(directory, file((existing[0] ?? 0) + 1), generation);
       for (const number of existing.slice(keptGenerations - 1)) await rm(file(number), { force: true });
+      return bytes;
     },
     async confirm(nowMs) {
       const [newest] = await numbers();
@@ -107,11 +109,12 @@ export const plainSnapshot = ({
 const bytesAtOnce = 64 * 1024;
 
 /** Under its name there is only ever a whole file, also after a loss of power. */
-async function write(directory: string, path: string, generation: Generation): Promise<void> {
+async function write(directory: string, path: string, generation: Generation): Promise<number> {
   const temporary = `${path}.${process.pid}.tmp`;
   const file = await open(temporary, 'w', 0o600);
+  let bytes: number;
   try {
-    await writeSummed(file, generationText(generation));
+    bytes = await writeSummed(file, generationText(generation));
     await file.sync();
   } finally {
     await file.close();
@@ -123,10 +126,11 @@ async function write(directory: string, path: string, generation: Generation): P
   } finally {
     await folder.close();
   }
+  return bytes;
 }
 
 /** The checksum stands in front of what it is of, so it is written last. */
-async function writeSummed(file: FileHandle, pieces: Iterable<string>): Promise<void> {
+async function writeSummed(file: FileHandle, pieces: Iterable<string>): Promise<number> {
   const hash = createHash('sha256');
   let place = 65;
   let waiting = '';
@@ -143,6 +147,7 @@ async function writeSummed(file: FileHandle, pieces: Iterable<string>): Promise<
   }
   await flush();
   await writeAll(file, Buffer.from(`${hash.digest('hex')}\n`), 0);
+  return place;
 }
 
 /** A full disk may take a part only. */

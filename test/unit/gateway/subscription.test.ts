@@ -17,7 +17,10 @@ function followed(feed: MemoryFeed, options: Partial<SubscriptionOptions> = {}, 
   const log = listLog();
   const generations: Generations = {
     load: async () => stored,
-    save: async (generation) => void saved.push(generation),
+    save: async (generation) => {
+      saved.push(generation);
+      return 0;
+    },
     confirm: async () => {},
   };
   const subscription = new Subscription({
@@ -230,19 +233,17 @@ describe('a subscription', () => {
     await subscription.stop();
   });
 
-  it('rests between two writes to the disk, and writes the last configuration when it stops', async () => {
+  it('rests between two writes of a large configuration to the disk, and writes the last configuration when it stops', async () => {
     const feed = new MemoryFeed();
     feed.put('a', document('0'));
     const saved: string[] = [];
-    // As if the first write had taken a second: the rest after it outlasts this test.
-    let now = 0;
+    // As if it were large: the rest after the first write outlasts this test.
     const { subscription, applied } = followed(feed, {
-      clock: { now: () => Date.now(), monotonic: () => now },
       generations: {
         load: async () => undefined,
         save: async ({ snapshot }) => {
-          now += 1_000;
           saved.push(snapshot.position);
+          return 100_000_000;
         },
         confirm: async () => {},
       },

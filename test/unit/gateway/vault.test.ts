@@ -78,7 +78,7 @@ describe('the vault of a gateway', () => {
     expect(outcome).to.equal('the ring is away');
     const disk = vault.behindDisk({
       load: async () => ({ snapshot, kept: {} }),
-      save: async () => {},
+      save: async () => 0,
       confirm: async () => {},
     });
     expect((await disk.load())?.snapshot).to.equal(snapshot);
