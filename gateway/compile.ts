@@ -1,6 +1,6 @@
 /** Snapshot → route table: compiles what changed, reuses what did not, and keeps the previous good version of what does not compile. */
 import { notVersioned } from '../domain/analytics-record.ts';
-import { canonical } from '../domain/api/classic/codec.ts';
+import { canonicalHead } from '../domain/api/classic/codec.ts';
 import type { ApiDefinition, ApiDocument } from '../domain/api/definition.ts';
 import { gatewayExtension } from '../domain/api/definition.ts';
 import { normalHost, normalListenPath } from '../domain/api/paths.ts';
@@ -219,7 +219,7 @@ const claimOf = ({ route: { definition } }: CompiledApi, route: Route): Claim =>
 
 /** An API without any good version still holds its place, so that its callers learn what is wrong. */
 function claimOfBroken({ body }: GatewayObject): readonly Claim[] {
-  const extension = canonical(body.document)[gatewayExtension];
+  const extension = canonicalHead(body.document)[gatewayExtension];
   if (!isObject(extension)) return [];
   const path = textAt(extension, 'server', 'listenPath', 'value');
   if (path === undefined || path.trim() === '') return [];

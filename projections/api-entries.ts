@@ -2,7 +2,7 @@
 import { namedPolicies, namedSchemes } from '../domain/api/access-uses.ts';
 import { isActive, isInternal } from '../domain/api/api.ts';
 import { namedCertificates } from '../domain/api/certificate-uses.ts';
-import { canonical } from '../domain/api/classic/codec.ts';
+import { canonicalHead } from '../domain/api/classic/codec.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from '../domain/api/definition.ts';
 import { tagsOf } from '../domain/api/oas.ts';
 import { normalHost, normalListenPath } from '../domain/api/paths.ts';
@@ -80,7 +80,7 @@ export const certificateLabel = (certId: string): string => `cert:${certId}`;
 const versionLabel = (id: string): string => `version:${id}`;
 
 export function factsOf(given: ApiDocument) {
-  const document = canonical(given);
+  const document = canonicalHead(given);
   const list = listedVersions(document);
   const expiration = expirationOf(document);
   const certificates = namedCertificates(document).map(({ certId, role }) => ({ certId, role }));

@@ -31,10 +31,16 @@ export type ChangeSummary = Readonly<Record<Feature, readonly string[]>>;
 const featurePatterns: readonly (readonly [RegExp, Feature])[] = [
   [new RegExp(`^/${streamingExtension}(/|$)`), 'streams'],
   [/^\/server\/authentication(\/|$)|^\/security(\/|$)|^\/components\/securitySchemes(\/|$)/, 'authentication'],
+  // Members of a Classic definition.
+  [
+    /^\/(use_(keyless|standard_auth|basic_auth|openid)|enable_(jwt|signature_checking)|auth|auth_configs|basic_auth|jwt_\w+|hmac_\w+|openid_options|strip_auth_data|session_lifetime\w*)(\/|$)/,
+    'authentication',
+  ],
   [/certificate|mutualTLS|pinning/i, 'certificates'],
-  [/rateLimit|quota|requestSizeLimit|throttl/i, 'limits'],
-  [/plugin|virtualEndpoint|endpointScript/i, 'plugins'],
-  [/^\/upstream(\/|$)|^\/servers(\/|$)/, 'upstream'],
+  [/rateLimit|rate_limit|quota|requestSizeLimit|size_limit|throttl/i, 'limits'],
+  [/plugin|virtualEndpoint|endpointScript|custom_middleware|config_data/i, 'plugins'],
+  [/^\/proxy\/(listen_path|strip_listen_path)$|^\/domain$|^\/version_data(\/|$)/, 'routes'],
+  [/^\/upstream(\/|$)|^\/servers(\/|$)|^\/proxy(\/|$)|^\/uptime_tests(\/|$)/, 'upstream'],
   [/^\/server\/(listenPath|customDomain)(\/|$)|^\/paths(\/|$)|^\/middleware\/operations(\/|$)/, 'routes'],
 ];
 
@@ -44,6 +50,12 @@ const words: Readonly<Record<string, string>> = {
   '/info/state/active': 'active',
   '/info/state/internal': 'internal',
   '/info/expiration': 'expiration',
+  '/name': 'name',
+  '/active': 'active',
+  '/internal': 'internal',
+  '/use_keyless': 'keyless',
+  '/proxy/listen_path': 'listen path',
+  '/proxy/target_url': 'upstream address',
   '/server/listenPath/value': 'listen path',
   '/server/listenPath/strip': 'stripping of the listen path',
   '/server/customDomain': 'custom domain',

@@ -6,7 +6,7 @@ import { type JsonObject, never } from '../event.ts';
 import type { ApiId, OrgId } from '../ids.ts';
 import { at, textAt } from '../json.ts';
 import { type Labelled, type Labels, labelled, sameLabels } from '../labels.ts';
-import { canonical } from './classic/codec.ts';
+import { canonicalHead } from './classic/codec.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from './definition.ts';
 
 /** What the caller meant by a PATCH: the mode, the query settings as given, and the SHA-256 of the body. */
@@ -99,14 +99,14 @@ export function existingApi(state: ApiState, orgId: OrgId): Extract<ApiState, { 
 }
 
 export const isActive = (document: ApiDocument): boolean =>
-  at(canonical(document), gatewayExtension, 'info', 'state', 'active') === true;
+  at(canonicalHead(document), gatewayExtension, 'info', 'state', 'active') === true;
 
 export const isInternal = (document: ApiDocument): boolean =>
-  at(canonical(document), gatewayExtension, 'info', 'state', 'internal') === true;
+  at(canonicalHead(document), gatewayExtension, 'info', 'state', 'internal') === true;
 
 /** The display name, in whatever form the document is written. */
 export const nameOfApi = (document: ApiDocument): string | undefined =>
-  textAt(canonical(document), gatewayExtension, 'info', 'name');
+  textAt(canonicalHead(document), gatewayExtension, 'info', 'name');
 
 function decide(command: ApiCommand, state: ApiState): readonly ApiEvent[] {
   if (command.type === 'CreateApi') {

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../event.ts';
 import type { ApiId, OrgId } from '../ids.ts';
 import { at, isObject, isOn, objectAt, textAt, texts } from '../json.ts';
 import { readAuthentication } from './authentication.ts';
-import { canonical } from './classic/codec.ts';
+import { canonical, canonicalHead } from './classic/codec.ts';
 import type { ApiDefinition, ApiDocument, ApiKind, Cors, HeaderTransform, RateLimit } from './definition.ts';
 import { gatewayExtension } from './definition.ts';
 import { durationMs } from './duration.ts';
@@ -54,7 +54,7 @@ export function readDefinition(
 
 /** Labels of the gateways that run it; none while they are switched off. */
 export function tagsOf(document: ApiDocument): readonly string[] {
-  const labels = at(canonical(document), gatewayExtension, 'server', 'gatewayTags');
+  const labels = at(canonicalHead(document), gatewayExtension, 'server', 'gatewayTags');
   return isOn(labels) ? texts(at(labels, 'tags')) : [];
 }
 

@@ -2,7 +2,7 @@
 import { type Problem, Refusal, type Warning } from '../errors.ts';
 import type { Json, JsonObject } from '../event.ts';
 import { at, isObject, isOn, objectAt, pointerStep, textAt, withMember, withoutMember } from '../json.ts';
-import { canonical, isClassic, withVersioning } from './classic/codec.ts';
+import { canonicalHead, isClassic, withVersioning } from './classic/codec.ts';
 import { type ApiDocument, gatewayExtension, type Versioning } from './definition.ts';
 
 const place = ['info', 'versioning'] as const;
@@ -48,7 +48,7 @@ const entriesOf = (block: JsonObject | undefined): readonly Entry[] => {
 };
 
 const blockOf = (document: ApiDocument): JsonObject | undefined =>
-  objectAt(canonical(document), gatewayExtension, ...place);
+  objectAt(canonicalHead(document), gatewayExtension, ...place);
 
 /** The versions that a document lists, whether its versioning is on or not. */
 export const listedVersions = (document: ApiDocument): readonly Entry[] => entriesOf(blockOf(document));
@@ -196,6 +196,6 @@ const withBlock = (document: ApiDocument, block: JsonObject): ApiDocument =>
 
 /** The end of the API's life as written; empty when it has none. */
 export const expirationOf = (document: ApiDocument): string => {
-  const value = at(canonical(document), gatewayExtension, 'info', 'expiration');
+  const value = at(canonicalHead(document), gatewayExtension, 'info', 'expiration');
   return typeof value === 'string' && value !== '-1' ? value : '';
 };

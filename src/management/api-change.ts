@@ -1,6 +1,6 @@
 /** Changes of API definitions as commands carry them, and what every way to the next document shares. */
 import type { ApiState, ImportSource, Settled } from '../../domain/api/api.ts';
-import { canonical } from '../../domain/api/classic/codec.ts';
+import { canonicalHead } from '../../domain/api/classic/codec.ts';
 import { type ApiKind, gatewayExtension } from '../../domain/api/definition.ts';
 import type { ImportSettings } from '../../domain/api/query-settings.ts';
 import type { PublicGateway } from '../../domain/api/servers.ts';
@@ -80,7 +80,7 @@ export function bounded(warnings: readonly Warning[]): readonly Warning[] {
 }
 
 export const dbIdOf = (current: Existing | undefined): string =>
-  (current && textAt(canonical(current.document), gatewayExtension, 'info', 'dbId')) ?? '';
+  (current && textAt(canonicalHead(current.document), gatewayExtension, 'info', 'dbId')) ?? '';
 
 /** `strict=true`: unknown keys are errors. */
 export function refuseUnknown(warnings: readonly Warning[]): void {

@@ -1,5 +1,6 @@
 /** The domain and listen path that an API holds: which reservations a change of its document takes and lets go. */
 import { nameOfApi } from '../../domain/api/api.ts';
+import { canonicalHead } from '../../domain/api/classic/codec.ts';
 import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
 import { readDefinition } from '../../domain/api/oas.ts';
 import { routeClaim } from '../../domain/api/paths.ts';
@@ -16,7 +17,7 @@ type Route = { readonly claim: string; readonly listenPath: string; readonly tex
 
 /** How an answer shows it: domain and path. */
 export function routeOfDocument(document: ApiDocument, owner: Owner): Route {
-  const { domain, listenPath } = readDefinition(document, owner).definition;
+  const { domain, listenPath } = readDefinition(canonicalHead(document), owner).definition;
   return { claim: routeClaim(domain, listenPath), listenPath, text: `${domain ?? ''}${listenPath}` };
 }
 

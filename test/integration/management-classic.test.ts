@@ -81,6 +81,10 @@ describe('Classic definitions', () => {
     const patched = await send('PATCH', '/api/apis/changed', [{ op: 'replace', path: '/name', value: 'Third' }], steps);
     expect(patched.status, patched.text).to.equal(200);
     expect((await send('GET', '/api/apis/changed')).json).to.include({ name: 'Third', active: false });
+    const history = await send('GET', '/api/apis/changed/revisions');
+    expect(at(history.json, 'revisions'))
+      .to.have.nested.property('[0].summary[0]')
+      .that.contains('name changed to "Third"');
     const back = await send('POST', '/api/apis/changed/rollback', { revision: 0, comment: 'as it was' });
     expect(back.status, back.text).to.equal(200);
     expect((await send('GET', '/api/apis/changed')).json).to.include({ name: 'changed' });

@@ -15,13 +15,27 @@ import { classicView, extensionView, schemeNames, schemesPlace } from './views.t
 
 const rows: readonly Row[] = [...generalRows, ...authenticationRows, ...upstreamRows, ...pluginRows, ...versionRows];
 
-/** A Classic definition is known by what every OpenAPI document has and it must not have. */
+/** A Classic definition is known by its `proxy`, and by what every OpenAPI document has and it must not have. */
 export const isClassic = (document: ApiDocument): boolean =>
-  document['openapi'] === undefined && document[gatewayExtension] === undefined;
+  isObject(document['proxy']) && document['openapi'] === undefined && document[gatewayExtension] === undefined;
 
 /** The document as the rest of the product reads it: a Classic definition in its OpenAPI form. */
 export const canonical = (document: ApiDocument): ApiDocument =>
   isClassic(document) ? toOas(document).document : document;
+
+/** The same without operations, of which there may be many: for what is said of the API as a whole. */
+export const canonicalHead = (document: ApiDocument): ApiDocument =>
+  isClassic(document) ? toOas({ ...document, version_data: withoutPaths(document) }).document : document;
+
+/** What versions say besides their paths. */
+function withoutPaths(classic: JsonObject): Json {
+  const data = objectAt(classic, 'version_data') ?? {};
+  const versions = Object.entries(objectAt(data, 'versions') ?? {}).map(([name, version]) => [
+    name,
+    isObject(version) ? withoutMember(version, 'extended_paths') : version,
+  ]);
+  return { ...data, versions: Object.fromEntries(versions) };
+}
 
 export type AsOas = {
   readonly document: ApiDocument;

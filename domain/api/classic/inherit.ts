@@ -14,28 +14,36 @@ export type Drafted = {
   readonly blocks: Readonly<Record<string, Json>>;
 };
 
+type Cut = { readonly one: Drafted; readonly segments: readonly string[] };
+
+const cut = (one: Drafted): Cut => ({ one, segments: one.template.split('/') });
+
 /** `from` holds whatever `to` holds; for a block of the path it is enough that it may. */
 export function inherited<One extends Drafted>(all: readonly One[]): readonly One[] {
-  const wide = all.filter(({ template }) => /[{*]/.test(template));
-  return all.map((to) => {
-    const blocks: Record<string, Json> = { ...to.blocks };
-    for (const from of wide) {
-      if (from === to || from.method !== to.method) continue;
-      for (const [name, block] of Object.entries(from.blocks)) {
+  const wide = Map.groupBy(all.filter(({ template }) => /[{*]/.test(template)).map(cut), ({ one }) => one.method);
+  return all.map((one) => {
+    const to = cut(one);
+    const blocks: Record<string, Json> = { ...one.blocks };
+    for (const from of wide.get(one.method) ?? []) {
+      if (from.one === one || !mayHold(from, to)) continue;
+      for (const [name, block] of Object.entries(from.one.blocks)) {
         if (blocks[name] === undefined && holds(from, to, name === 'block')) blocks[name] = block;
       }
     }
-    return { ...to, blocks };
+    return { ...one, blocks };
   });
 }
 
-function holds(from: Drafted, to: Drafted, isEnough: boolean): boolean {
-  const outer = from.template.split('/');
-  const inner = to.template.split('/');
-  const isOpen = outer.at(-1) === '*';
-  if (isOpen ? inner.length < outer.length - 1 : inner.length !== outer.length || inner.at(-1) === '*') return false;
-  const fixed = isOpen ? outer.slice(0, -1) : outer;
-  return fixed.every((segment, index) => holdsSegment(segment, inner[index] ?? '', from, to, isEnough));
+/** By their lengths alone. */
+function mayHold({ segments: outer }: Cut, { segments: inner }: Cut): boolean {
+  if (outer.at(-1) === '*') return inner.length >= outer.length - 1;
+  return inner.length === outer.length && inner.at(-1) !== '*';
+}
+
+function holds(from: Cut, to: Cut, isEnough: boolean): boolean {
+  const isOpen = from.segments.at(-1) === '*';
+  const fixed = isOpen ? from.segments.slice(0, -1) : from.segments;
+  return fixed.every((segment, index) => holdsSegment(segment, to.segments[index] ?? '', from.one, to.one, isEnough));
 }
 
 function holdsSegment(outer: string, inner: string, from: Drafted, to: Drafted, isEnough: boolean): boolean {

@@ -46,14 +46,16 @@ export function lossesToOas(classic: JsonObject): readonly Loss[] {
     ...nameLosses(members),
   ];
   const back = classicView(toClassic(document)).members;
+  const pointers = new Set(said.map(({ pointer }) => pointer));
   const found = differences(withoutLists(members), back)
-    .filter(({ path }) => !isSaid(pointerTo(placeOf(path)), said))
+    .filter(({ path }) => !isSaid(placeOf(path), pointers))
     .map((difference) => lossOf({ ...difference, path: placeOf(difference.path) }, true, 'OAS'));
   return [...said, ...found, ...listLosses(members, back, placeOf, said)];
 }
 
-const isSaid = (pointer: string, said: readonly Loss[]): boolean =>
-  said.some((loss) => pointer === loss.pointer || pointer.startsWith(`${loss.pointer}/`));
+/** Of the member itself, or of one that holds it. */
+const isSaid = (path: readonly string[], said: ReadonlySet<string>): boolean =>
+  path.some((_, end) => said.has(pointerTo(path.slice(0, end + 1))));
 
 function featureLosses(members: JsonObject, placeOf: PlaceOf): readonly Loss[] {
   return features.flatMap(({ path, isOn }): readonly Loss[] => {
@@ -121,14 +123,14 @@ const withoutLists = (members: JsonObject): JsonObject => {
 function listLosses(members: JsonObject, back: JsonObject, placeOf: PlaceOf, said: readonly Loss[]): readonly Loss[] {
   const version = objectAt(members, 'version');
   if (version?.['use_extended_paths'] !== undefined) return [];
+  const refused = new Set(said.filter(({ severity }) => severity === 'unsupported').map(({ pointer }) => pointer));
   return pathLists.flatMap(({ list }) => {
     const made = new Map(listAt(back, `version/extended_paths/${list}`).map((entry) => [keyOf(entry, list), entry]));
     return listAt(version, `extended_paths/${list}`).flatMap((entry, index) => {
       if (!isObject(entry) || entry['method_actions'] !== undefined || !entry['method']) return [];
       const place = placeOf(['version', 'extended_paths', list, String(index)]);
       const other = made.get(keyOf(entry, list));
-      const isRefused = said.some((loss) => loss.pointer === pointerTo(place) && loss.severity === 'unsupported');
-      if (other === undefined || isRefused) return [];
+      if (other === undefined || refused.has(pointerTo(place))) return [];
       return differences(withoutMember(withoutMember(entry, 'path'), 'method'), other).map((one) =>
         lossOf({ ...one, path: [...place, ...one.path] }, true, 'OAS'),
       );

@@ -71,9 +71,7 @@ function merged(list: PathList, entries: readonly Entry[]): readonly Json[] {
   const kept = list.list === 'black_list' ? withoutBelow(entries) : entries;
   if (!list.isBare) return kept.map(elementOf);
   const methods = list.list === 'cache' ? safeMethods : allMethods;
-  const paths = [...new Set(kept.map(({ path }) => path))];
-  return paths.flatMap((path): readonly Json[] => {
-    const own = kept.filter((entry) => entry.path === path);
+  return [...Map.groupBy(kept, ({ path }) => path)].flatMap(([path, own]): readonly Json[] => {
     const isPlain = own.every(({ body }) => Object.keys(body).length === 0);
     return isPlain && own.length === methods.length && methods.every((one) => own.some(({ method }) => method === one))
       ? [path]
@@ -84,11 +82,12 @@ function merged(list: PathList, entries: readonly Entry[]): readonly Json[] {
 const elementOf = ({ path, method, body }: Entry): JsonObject => ({ path, method, ...body });
 
 /** A path in this list blocks what lies below it by itself. */
-const withoutBelow = (entries: readonly Entry[]): readonly Entry[] =>
-  entries.filter(
-    ({ path, method, body }) =>
-      !entries.some(
-        (other) =>
-          other.method === method && path === `${other.path === '/' ? '' : other.path}/*` && sameJson(other.body, body),
-      ),
+function withoutBelow(entries: readonly Entry[]): readonly Entry[] {
+  const wide = new Map<string, Entry>(
+    entries.map((entry) => [`${entry.method} ${entry.path === '/' ? '' : entry.path}/*`, entry] as const),
   );
+  return entries.filter(({ method, path, body }) => {
+    const other = wide.get(`${method} ${path}`);
+    return other === undefined || !sameJson(other.body, body);
+  });
+}

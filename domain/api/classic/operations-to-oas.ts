@@ -36,16 +36,27 @@ type Draft = {
       { readonly blocks: Record<string, Json>; readonly parameters: readonly PathParameter[]; members: JsonObject }
     >
   >;
+  /** By template as read, then by its parameters: paths that differ in their expressions alone are different ones. */
+  readonly placed: Map<string, Map<string, Placed>>;
+  size: number;
+  /** How many were asked for, whether they found a place or not. */
+  blocks: number;
   readonly losses: Loss[];
   readonly origins: Origin[];
 };
 
+type Placed = { readonly template: string; readonly parameters: readonly PathParameter[] };
+
 /** `place`: where `extended_paths` stands. */
 export function operationsFrom(extended: JsonObject, place: readonly string[]): MadeOperations {
-  const draft: Draft = { operations: new Map(), losses: [], origins: [] };
+  const draft: Draft = { operations: new Map(), placed: new Map(), size: 0, blocks: 0, losses: [], origins: [] };
   const read = new Set<string>();
   for (const list of pathLists) {
     for (const [index, element] of listAt(extended, list.list).entries()) {
+      if (draft.blocks >= maxBlocks) {
+        draft.losses.push(lossOfPath([...place, list.list], 'unsupported', `there are more than ${maxBlocks} blocks`));
+        break;
+      }
       const at = [...place, list.list, String(index)];
       for (const entry of entriesOf(list, element, at)) addEntry(draft, entry, read);
       const loss = remarkOf(list, element, at);
@@ -55,11 +66,17 @@ export function operationsFrom(extended: JsonObject, place: readonly string[]): 
   const all = draftedOf(draft);
   const complete = inherited(all);
   const more = inheritedOrigins(all, complete, draft.origins, ({ template, method }) => operationId(template, method));
-  return { ...documentOf(complete), losses: draft.losses, origins: [...draft.origins, ...more] };
+  const reached = more
+    .filter(({ oas }) => oas[1] === 'block')
+    .map(({ oas, classic }) =>
+      lossOfPath(classic, 'widened', `blocks the operation ${oas[0]} too, which its path may hold`),
+    );
+  return { ...documentOf(complete), losses: [...draft.losses, ...reached], origins: [...draft.origins, ...more] };
 }
 
 /** Far above what a gateway should match; what follows costs their number squared. */
-const maxOperations = 4000;
+const maxOperations = 2000;
+const maxBlocks = 5 * maxOperations;
 
 const bareEntry = (method: string): readonly string[] => (method === '' ? allMethods : [method.toUpperCase()]);
 
@@ -116,10 +133,34 @@ function addEntry(draft: Draft, entry: Entry, read: Set<string>): void {
       draft.losses.push(lossOfPath(place, isOff(entry) ? 'info' : 'unsupported', `"${path}": ${found.problem}`));
     return;
   }
-  addBlock(draft, entry, found.template, found.parameters);
-  const covers = isBlocking(list) && !found.template.endsWith('/*');
-  if (covers) addBlock(draft, entry, `${found.template === '/' ? '' : found.template}/*`, found.parameters);
-  if (isFirst) draft.losses.push(meaningOf(entry, found, covers));
+  const { template, parameters } = placedAs(draft, found);
+  addBlock(draft, entry, template, parameters);
+  const covers = isBlocking(list) && !template.endsWith('/*');
+  if (covers) addBlock(draft, entry, `${template === '/' ? '' : template}/*`, parameters);
+  if (isFirst) draft.losses.push(meaningOf(entry, { template, isAnchored: found.isAnchored }, covers));
+}
+
+/** With names of its own for the parameters where another path has the same template and other expressions. */
+function placedAs({ placed }: Draft, { template, parameters }: Placed): Placed {
+  const shapes = placed.get(template) ?? new Map<string, Placed>();
+  placed.set(template, shapes);
+  const shape = JSON.stringify(parameters);
+  const known = shapes.get(shape);
+  if (known) return known;
+  const number = shapes.size;
+  const renamed = (name: string): string => {
+    const made = /^customRegex(\d+)$/.exec(name);
+    return made ? `customRegex${Number(made[1]) + number * parameters.length}` : `${name}_${number + 1}`;
+  };
+  const own =
+    number === 0
+      ? { template, parameters }
+      : {
+          template: template.replace(/\{([^}]+)\}/g, (_, name: string) => `{${renamed(name)}}`),
+          parameters: parameters.map((parameter) => ({ ...parameter, name: renamed(parameter.name) })),
+        };
+  shapes.set(shape, own);
+  return own;
 }
 
 const isOff = ({ body }: Entry): boolean => body['disabled'] === true;
@@ -150,10 +191,11 @@ function meaningOf(
 
 function addBlock(draft: Draft, entry: Entry, template: string, parameters: readonly PathParameter[]): void {
   const { list, body, place, method } = entry;
+  draft.blocks++;
   const methods = draft.operations.get(template) ?? new Map();
   const operation = methods.get(method) ?? { blocks: {}, parameters, members: {} };
   const isOther = JSON.stringify(operation.parameters) !== JSON.stringify(parameters);
-  if (isOther || (!methods.has(method) && sizeOf(draft) >= maxOperations)) {
+  if (isOther || (!methods.has(method) && draft.size >= maxOperations)) {
     const text = isOther
       ? `${method} ${template} has other expressions in another entry`
       : `there are more than ${maxOperations} operations`;
@@ -161,6 +203,7 @@ function addBlock(draft: Draft, entry: Entry, template: string, parameters: read
     return;
   }
   draft.operations.set(template, methods);
+  if (!methods.has(method)) draft.size++;
   methods.set(method, operation);
   const { blocks } = operation;
   const isTaken = blocks[list.block] !== undefined && !list.isList;
@@ -177,8 +220,6 @@ function addBlock(draft: Draft, entry: Entry, template: string, parameters: read
   if (list.list === 'validate_json') operation.members = { ...operation.members, ...withSchema(body) };
   draft.origins.push({ oas: [operationId(template, method), list.block, ...index], classic: place });
 }
-
-const sizeOf = ({ origins }: Draft): number => origins.length;
 
 /** The form that an operation without an id of its own has (api-definition design 5.2). */
 const operationId = (template: string, method: string): string => `${template.replace(/^\//, '')}${method}`;
