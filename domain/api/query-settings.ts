@@ -86,6 +86,20 @@ function readMode(value: string): 'legacy' | 'compliant' {
   return mode;
 }
 
+/** Where settings have no effect they are named, and so is what nobody knows. `taken`: what the route knows beside the usual; `idle`: without effect as well. */
+export const remarksOn = (
+  names: Iterable<string>,
+  taken: readonly string[],
+  idle: readonly string[] = [],
+): readonly Warning[] =>
+  [...names]
+    .filter((name) => !otherParameters.includes(name) && !taken.includes(name))
+    .map((name) =>
+      settingsOf.import.includes(name) || idle.includes(name)
+        ? { pointer: `/query/${name}`, code: 'parameter_ignored', text: `parameter "${name}" has no effect here` }
+        : unknownParameter(name, [...otherParameters, ...taken]),
+    );
+
 function unknownParameter(name: string, known: Iterable<string>): Warning {
   const nearest = nearestName(name, known);
   return {

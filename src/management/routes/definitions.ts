@@ -2,7 +2,7 @@
 
 import { routeOf } from '../../../domain/api/api.ts';
 import { gatewayExtension } from '../../../domain/api/definition.ts';
-import { parseSettings } from '../../../domain/api/query-settings.ts';
+import { parseSettings, remarksOn } from '../../../domain/api/query-settings.ts';
 import { invalidId, kindMismatch, type Warning } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { type ApiId, toApiId } from '../../../domain/ids.ts';
@@ -29,8 +29,6 @@ import { readApi, replyWithApi } from '../read-api.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 
-/** What a write may carry beside settings. */
-const writeQuery = ['dryRun', 'strict', 'minRevision'];
 const versionQuery = parameter.versionParameters.map(({ name }) => name);
 
 async function create(kind: DefinitionKind, call: Call, { commands, apiCommands, newId }: Services): Promise<Reply> {
@@ -38,7 +36,8 @@ async function create(kind: DefinitionKind, call: Call, { commands, apiCommands,
   const apiId = idInBody(body) ?? toApiId(newId().replaceAll('-', ''));
   // 24 hex digits, the form of storage ids of the family.
   const dbId = newId().replaceAll('-', '').slice(-24);
-  const remarks = ignoredSettings(call, call.query.has('base_api_id') ? versionQuery : []);
+  // Without a base the names of a version mean nothing.
+  const remarks = call.query.has('base_api_id') ? remarksOn(call.query.keys(), versionQuery) : ignoredSettings(call);
   const change = { type: 'CreateApi', kind, apiId, dbId, body, remarks } as const;
   return commands.run(commandContext(call), apiCommands(change, apiWriteOptions(call)));
 }
@@ -58,14 +57,7 @@ async function replace(kind: DefinitionKind, call: Call, { commands, apiCommands
 }
 
 /** Settings belong to PATCH; elsewhere they are named instead of silently having no effect. */
-const ignoredSettings = ({ query }: Call, taken: readonly string[] = []): readonly Warning[] =>
-  [...query.keys()]
-    .filter((name) => !writeQuery.includes(name) && !taken.includes(name))
-    .map((name) => ({
-      pointer: `/query/${name}`,
-      code: 'parameter_ignored',
-      text: `parameter "${name}" has no effect here`,
-    }));
+const ignoredSettings = ({ query }: Call): readonly Warning[] => remarksOn(query.keys(), [], versionQuery);
 
 async function patch(kind: DefinitionKind, call: Call, { commands, apiCommands }: Services): Promise<Reply> {
   const body = await readPatchBody(call);

@@ -1,7 +1,7 @@
 /** Settings of a query: how their texts read, and what authentication=true and references to components come to. */
 import { assert, expect } from 'chai';
 import { settle } from '../../../../domain/api/import-settings.ts';
-import { type ImportSettings, parseSettings } from '../../../../domain/api/query-settings.ts';
+import { type ImportSettings, parseSettings, remarksOn } from '../../../../domain/api/query-settings.ts';
 import { Refusal } from '../../../../domain/errors.ts';
 import type { JsonObject } from '../../../../domain/event.ts';
 import { toApiId, toOrgId } from '../../../../domain/ids.ts';
@@ -217,5 +217,15 @@ describe('operations that refer to components', () => {
       validateRequest: { enabled: true, errorResponseCode: 422 },
       mockResponse: { enabled: true, fromOASExamples: { enabled: true } },
     });
+  });
+});
+
+describe('remarksOn', () => {
+  it('names settings that have no effect, and what nobody knows with the nearest name', () => {
+    const names = ['dryRun', 'listenPath', 'strct', 'base_api_id'];
+    expect(remarksOn(names, ['base_api_id']).map(({ code, text }) => [code, text])).to.deep.equal([
+      ['parameter_ignored', 'parameter "listenPath" has no effect here'],
+      ['unknown_parameter', 'unknown parameter "strct", did you mean "strict"?'],
+    ]);
   });
 });
