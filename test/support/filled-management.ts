@@ -88,6 +88,7 @@ export async function startFilled(): Promise<Filled> {
     position: () => '2',
     name: () => 'apis',
     code: () => 'api_unknown',
+    file: () => 'config.json',
     nodeId: async () => {
       const nodeId = fresh();
       const report = routes.find(({ operationId }) => operationId === 'reportGateway');
