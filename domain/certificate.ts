@@ -156,6 +156,13 @@ export type CertificateState =
       readonly noted: NotedEnds;
     } & Doomed);
 
+/** An upload without a name keeps the one that is there. */
+const renamed = (
+  { orgId, certId, name }: Extract<CertificateCommand, { readonly name?: string }>,
+  before: string,
+): readonly CertificateEvent[] =>
+  name === undefined || name === before ? [] : [{ type: 'CertificateRenamed', orgId, certId, name }];
+
 function decide(command: CertificateCommand, state: CertificateState): readonly CertificateEvent[] {
   const { orgId, certId } = command;
   switch (command.type) {
@@ -168,14 +175,15 @@ function decide(command: CertificateCommand, state: CertificateState): readonly 
         const withKey = state.exists && state.hasPrivate ? {} : secret;
         return [{ type: 'CertificateImported', orgId, certId, ...name, pem, chain, parsed, ...withKey }];
       }
-      return secret.secret && !state.hasPrivate
-        ? [{ type: 'CertificateKeyAttached', orgId, certId, secret: secret.secret }]
-        : [];
+      const attached: readonly CertificateEvent[] =
+        secret.secret && !state.hasPrivate
+          ? [{ type: 'CertificateKeyAttached', orgId, certId, secret: secret.secret }]
+          : [];
+      return [...attached, ...renamed(command, state.name)];
     }
     case 'RenameCertificate': {
       if (!state.exists) throw certificateUnknown();
-      const { name } = command;
-      return name === state.name ? [] : [{ type: 'CertificateRenamed', orgId, certId, name }];
+      return renamed(command, state.name);
     }
     case 'DeleteCertificate': {
       if (!state.exists) throw certificateUnknown();

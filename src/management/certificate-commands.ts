@@ -36,10 +36,9 @@ export function importCertificates(
       },
       loaded.state,
     );
-    const isKeyOnly = events[0]?.type === 'CertificateKeyAttached';
     return {
       id: certId,
-      message: isKeyOnly ? 'Private key added.' : 'Certificate added.',
+      message: addedText(events[0]?.type),
       write: { stream: certStream(certId), expected: expectedOf(loaded), events },
     };
   };
@@ -63,6 +62,12 @@ export function importCertificates(
     },
   };
 }
+
+/** What an upload of a certificate that is there did first of all. */
+const addedText = (type: CertificateEvent['type'] | undefined): string => {
+  if (type === 'CertificateKeyAttached') return 'Private key added.';
+  return type === 'CertificateRenamed' ? 'Certificate renamed.' : 'Certificate added.';
+};
 
 function importedBody(imported: readonly Imported[], warnings: readonly Warning[]): JsonObject {
   const results = imported.map(({ id, message }): JsonObject => ({ id, message, status: 'ok' }));

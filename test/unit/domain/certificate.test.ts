@@ -46,6 +46,22 @@ describe('ImportCertificate', () => {
 
   it('changes nothing when it comes again', () => given(imported()).when(importing()).results());
 
+  it('takes another name when it comes again, and keeps its own without one', () => {
+    const named = { type: 'CertificateRenamed', ...base, name: 'back' } as const;
+    given(imported({ name: 'front' }))
+      .when(importing())
+      .results();
+    given(imported({ name: 'front' }))
+      .when(importing({ name: 'front' }))
+      .results();
+    given(imported({ name: 'front' }))
+      .when(importing({ name: 'back' }))
+      .results(named);
+    given(imported())
+      .when(importing({ privateKey: 'KEY', name: 'back' }))
+      .results({ ...keyAttached('a'), ...clear } as CertificateEvent, named);
+  });
+
   it('attaches a key that comes later', () =>
     given(imported())
       .when(withKey)
