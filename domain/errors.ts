@@ -133,8 +133,9 @@ export const queryInvalid = (name: string, reason: string): Refusal =>
     { pointer: `/query/${name}`, code: 'query_invalid', message: reason },
   ]);
 
-export const atInvalid = (reason: string): Refusal =>
-  new Refusal('at_invalid', `at: ${reason}`, [{ pointer: '/query/at', code: 'at_invalid', message: reason }]);
+/** `name` is the parameter; a member of a body comes with its own pointer. */
+export const atInvalid = (reason: string, name = 'at', pointer = `/query/${name}`): Refusal =>
+  new Refusal('at_invalid', `${name}: ${reason}`, [{ pointer, code: 'at_invalid', message: reason }]);
 
 /** The texts of management design 7.2; `item` counts the upload's items from 1. */
 export const certificateInvalid = (text: string): Refusal => new Refusal('certificate_invalid', text);

@@ -17,7 +17,7 @@ import { awaitPosition } from './conditional.ts';
 import type { ConfigKind } from './config-objects.ts';
 import { gather } from './gather.ts';
 import type { Services } from './route.ts';
-import { eventsUpTo, resolveAt, revisionAt } from './time-travel.ts';
+import { eventsUpTo, type Parameter, resolveAt, revisionAt } from './time-travel.ts';
 
 /** A place in the past. `time` is ms since 1970: the one that was named, else that of the last event up to the position. */
 export type Moment = { readonly position: Position; readonly time: number };
@@ -27,8 +27,13 @@ type Reads = Pick<Services, 'store' | 'models' | 'now'> & {
 };
 
 /** Throws `at_invalid`, and `revision_not_reached` when the history does not come to know the place in time. */
-export async function momentOf({ store, models, projector, now }: Reads, orgId: OrgId, text: string): Promise<Moment> {
-  const position = await resolveAt(store, text, now().getTime());
+export async function momentOf(
+  { store, models, projector, now }: Reads,
+  orgId: OrgId,
+  text: string,
+  parameter?: Parameter,
+): Promise<Moment> {
+  const position = await resolveAt(store, text, now().getTime(), parameter);
   await awaitPosition(['history'], position, projector.waitFor);
   const named = /^[\d-]+$/.test(text) ? undefined : Date.parse(text.replace(' ', 'T'));
   const last = named === undefined ? lastEntryAt(models, orgId, position) : undefined;

@@ -12,21 +12,29 @@ import { type Labelled, labelled } from '../../domain/labels.ts';
 const positionPattern = /^\d{1,20}(?:-\d{1,20})?$/;
 const timePattern = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
+/** Where the text stood: the name of the parameter, or a member of a body and its pointer. */
+export type Parameter = readonly [name: string, pointer?: string];
+
 /**
  * The place that `at=` names: a position, or the last one at or before a time (RFC 3339). `now` in ms since 1970. Throws
  * `at_invalid` for what is neither, and for what lies in the future.
  */
-export async function resolveAt(store: EventStore, text: string, now: number): Promise<Position> {
+export async function resolveAt(
+  store: EventStore,
+  text: string,
+  now: number,
+  named: Parameter = ['at'],
+): Promise<Position> {
   if (positionPattern.test(text)) {
     const position = toPosition(text);
-    if (position > (await store.head())) throw atInvalid(`position ${text} is in the future`);
+    if (position > (await store.head())) throw atInvalid(`position ${text} is in the future`, ...named);
     return position;
   }
   const time = readTime(text);
   if (time === undefined) {
-    throw atInvalid('must be a time (RFC 3339, for example 2026-01-31T12:00:00Z) or a position');
+    throw atInvalid('must be a time (RFC 3339, for example 2026-01-31T12:00:00Z) or a position', ...named);
   }
-  if (time > now) throw atInvalid(`${text} is in the future`);
+  if (time > now) throw atInvalid(`${text} is in the future`, ...named);
   return store.positionAt(new Date(time));
 }
 
@@ -59,7 +67,7 @@ const lastOf = async (store: EventStore, text: string): Promise<Position> =>
 
 function demandTime(name: string, text: string): number {
   const time = readTime(text);
-  if (time === undefined) throw atInvalid(`${name} must be a time (RFC 3339) or a position`);
+  if (time === undefined) throw atInvalid('must be a time (RFC 3339) or a position', name);
   return time;
 }
 

@@ -104,6 +104,16 @@ describe('the configuration at a time', () => {
       expect((await call('GET', '/api/apis/orders/diff?from=9')).headers.get('x-svc-error-code')).to.equal(
         'revision_unknown',
       );
+      for (const [path, name] of [
+        ['/api/apis/orders/diff?from=noon', 'from'],
+        ['/api/apis/orders/diff?from=1&to=noon', 'to'],
+        ['/api/config/diff?from=1&to=2999-01-01T00:00:00Z', 'to'],
+        ['/api/audit?from=noon', 'from'],
+      ] as const) {
+        const refused = await call('GET', path, undefined, { accept: 'application/problem+json' });
+        expect(refused.json, path).to.have.nested.property('errors[0].pointer', `/query/${name}`);
+        expect(refused.json['detail'], path).to.match(new RegExp(`^${name}: `));
+      }
       expect((await call('GET', '/api/apis/orders/diff')).headers.get('x-svc-error-code')).to.equal('query_invalid');
       expect((await call('GET', '/api/apis/none/diff?from=current')).status).to.equal(404);
     });

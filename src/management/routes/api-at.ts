@@ -19,7 +19,7 @@ async function show(call: Call, { store, now }: Services): Promise<Reply> {
     throw queryInvalid('revision', 'must be a whole number from 0');
   const found =
     revision === null
-      ? await apiAt(store, orgId, apiId, await resolveAt(store, time ?? '', now().getTime()))
+      ? await apiAt(store, orgId, apiId, await resolveAt(store, time ?? '', now().getTime(), ['time']))
       : await apiAtRevision(store, orgId, apiId, BigInt(revision));
   if (!found) {
     const isKnown = revision !== null && (await apiAt(store, orgId, apiId, await store.head())) !== undefined;

@@ -20,7 +20,7 @@ import type { Route, Services } from '../route.ts';
 async function momentAt(call: Call, services: Services, name: string): Promise<Moment> {
   const text = call.query.get(name) ?? 'current';
   const place = text === 'current' ? shortPosition(await services.store.head()) : text;
-  return momentOf(services, call.caller.orgId, place);
+  return momentOf(services, call.caller.orgId, place, [name]);
 }
 
 const shownMoment = ({ position, time }: Moment): JsonObject => ({
@@ -94,7 +94,7 @@ async function restore(call: Call, services: Services): Promise<Reply> {
   }
   if (comment !== undefined && typeof comment !== 'string') throw bodyMalformed('comment must be a text');
   const { orgId } = call.caller;
-  const { position, time } = await momentOf(services, orgId, String(at));
+  const { position, time } = await momentOf(services, orgId, String(at), ['at', '/at']);
   const context = commandContext(call);
   const reason = comment === undefined ? (context.comment ?? '') : checkComment(comment);
   const command = services.restoreCommand({

@@ -114,7 +114,7 @@ async function sideOf(call: Call, { store, now }: Services, apiId: ApiId, name: 
   const place = text === 'current' ? shortPosition(await store.head()) : text.replace(/^@/, '');
   const found = isRevision
     ? await apiAtRevision(store, orgId, apiId, BigInt(text))
-    : await apiAt(store, orgId, apiId, await resolveAt(store, place, now().getTime()));
+    : await apiAt(store, orgId, apiId, await resolveAt(store, place, now().getTime(), [name]));
   if (found) return found;
   if (isRevision) throw new Rejection('revision_unknown', `${name}: the API has no state at revision ${text}`);
   throw apiUnknown();

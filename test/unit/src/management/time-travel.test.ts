@@ -105,8 +105,8 @@ describe('resolveRange', () => {
   });
 
   it('names the end that it cannot read', async () => {
-    expect(await refusal(resolveRange(store, { from: 'x' }))).to.contain('from must be a time');
-    expect(await refusal(resolveRange(store, { to: 'x' }))).to.contain('to must be a time');
+    expect(await refusal(resolveRange(store, { from: 'x' }))).to.contain('from: must be a time');
+    expect(await refusal(resolveRange(store, { to: 'x' }))).to.contain('to: must be a time');
   });
 });
 
