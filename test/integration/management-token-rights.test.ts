@@ -113,6 +113,19 @@ describe('what tokens may do', () => {
       }
     });
 
+    it('restores no configuration, which would change the others', async () => {
+      const { token: restorer } = await issue(management, {
+        scopes: ['config:restore', 'apis:write'],
+        apis: ['known'],
+      });
+      const at = String(Number(await management.store.head()));
+      for (const query of ['', '?dryRun=true']) {
+        const path = `/api/config/restore${query}`;
+        const answer = await management.call('POST', path, JSON.stringify({ at }), { ...json, ...bearer(restorer) });
+        expect([answer.status, answer.json['detail']]).to.deep.equal([403, 'access denied: a restore needs every API']);
+      }
+    });
+
     it('makes no other one', async () => expect((await ask('POST', streams, named('third'))).status).to.equal(403));
 
     it('gives none away but these', async () => {

@@ -10,7 +10,7 @@ import { configDifferences } from '../config-diff.ts';
 import { type ConfigKind, configAt, configKinds, loadObject, restoredKinds } from '../config-objects.ts';
 import { snapshotAt } from '../config-snapshot.ts';
 import { canonicalSha256 } from '../derived-fields.ts';
-import { queryInvalid } from '../errors.ts';
+import { queryInvalid, Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
 import { type Moment, momentOf } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
@@ -87,6 +87,7 @@ function addWords(grouped: Record<string, string[]>, name: string, summary: Chan
 }
 
 async function restore(call: Call, services: Services): Promise<Reply> {
+  if (call.caller.apis) throw new Rejection('scope_missing', 'access denied: a restore needs every API');
   const names = ['at', 'kinds', 'keepNew', 'allowHoles', 'comment'];
   const { at, kinds, keepNew, allowHoles, comment } = readOptions(call.body, names);
   if (typeof at !== 'string' && !(typeof at === 'number' && Number.isSafeInteger(at) && at >= 0)) {
