@@ -40,7 +40,8 @@ export function createApp(given: AppOptions): Koa {
   const heavy = createRateLimit({ name: 'heavy', rate: heavyRate, perMs: 1_000, burst: heavyRate, monotonic });
   const options: Edge = { ...given, heavy };
   const app = new Koa();
-  const router = new Router();
+  // A rule on paths in front of this server must not miss one that is written otherwise.
+  const router = new Router({ sensitive: true });
   app.use((context, next) => answer(options, context, next));
   for (const route of options.routes) {
     const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');

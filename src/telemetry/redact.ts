@@ -15,7 +15,7 @@ const isSecretName = (name: string): boolean => {
 };
 
 /** People name keys of their own in the place of the hash: refused there, and not told to the log. */
-const keyInPath = /(\/api\/keys\/)(?!svck_\*|(?:[0-9a-f]{64}|preview)(?![^/\s?"]))[^/\s?"]+/g;
+const keyInPath = /(\/api\/keys\/)(?!svck_\*|(?:[0-9a-f]{64}|preview)(?![^/\s?"]))[^/\s?"]+/gi;
 
 /** Credentials that stand inside texts: schemes, addresses with a password, keys in PEM. */
 export const redactText = (text: string): string =>

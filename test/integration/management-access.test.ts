@@ -78,6 +78,13 @@ const others: readonly Case[] = [
     text: 'There is nothing at /api/nothing',
   },
   {
+    name: 'a path in other letters',
+    send: ['GET', '/API/apis'],
+    status: 404,
+    code: 'route_unknown',
+    text: 'There is nothing at /API/apis',
+  },
+  {
     name: 'a method that is not there',
     send: ['PUT', '/api/certs', '{}', json],
     status: 405,
