@@ -76,7 +76,9 @@ describe('completion', () => {
       const { code, out } = await svc(['completion', shell]);
       expect([code, out.includes('svc completion words --')]).to.deep.equal([0, true]);
       if (spawnSync(shell, ['--version']).error) return this.skip();
-      const { status, stderr } = spawnSync(shell, ['-n'], { input: out, encoding: 'utf8' });
+      // A file: fish does not read programs from a socket, which is what the input of a child is here.
+      writeFileSync(folder.file(shell), out);
+      const { status, stderr } = spawnSync(shell, ['-n', folder.file(shell)], { encoding: 'utf8' });
       expect(status, stderr).to.equal(0);
     });
   }
