@@ -1,6 +1,6 @@
 /** `svc validate`: judges declarative files without a server, by the rules of the command, with every problem at its line. */
 import type { Command } from 'commander';
-import { createCheckObject } from '../management/apply-check.ts';
+import { createCheckObject } from '../management/apply/check.ts';
 import { type Declared, placeOf, readDeclared, shownName } from './declared.ts';
 import { harmless, type OutputFlags, printDocument, withOutput } from './output.ts';
 import type { Terminal } from './terminal.ts';

@@ -9,7 +9,7 @@ import { type DomainEvent, decodeEvent, encodeEvent } from '../../domain/events.
 import { bootstrapTokenId, type OrgId, orgStream, tokenStream, toOrgId } from '../../domain/ids.ts';
 import { organisation } from '../../domain/organisation.ts';
 import { type TokenEvent, token } from '../../domain/token.ts';
-import { isText, keptOf } from '../management/token-text.ts';
+import { isText, keptOf } from '../management/tokens/text.ts';
 
 /** The organisation of the log; made when the log has none. */
 export async function ensureOrganisation(store: EventStore, now: () => Date): Promise<OrgId> {

@@ -4,8 +4,8 @@ import { keyInvalid, type Problem, policyInvalid } from '../../domain/errors.ts'
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { isObject, objectAt, pointerStep, withoutMember } from '../../domain/json.ts';
 import type { Sent } from './bodies.ts';
-import { accessSchemas } from './openapi-access-schemas.ts';
 import { readPatchBody } from './patch-body.ts';
+import { accessSchemas } from './schemas/access.ts';
 
 /** `remarks`: what of the body was not heard. */
 export type AccessBody = { readonly document: JsonObject; readonly remarks: readonly string[] };

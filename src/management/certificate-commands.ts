@@ -8,10 +8,10 @@ import { type CertId, certStream, type OrgId, toCertId } from '../../domain/ids.
 import { usesInWords } from '../../projections/certificate-uses.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
-import type { UploadItem } from './certificate-upload.ts';
 import { awaitPosition, etagOf, matchesTag, preconditionFailed } from './conditional.ts';
 import type { Command, Plan, PlannedWrite } from './handle-command.ts';
 import { expectedOf, loadCertificate } from './load.ts';
+import type { UploadItem } from './upload/certificate-upload.ts';
 
 type Imported = { readonly id: CertId; readonly message: string; readonly write: PlannedWrite };
 

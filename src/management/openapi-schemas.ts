@@ -1,16 +1,16 @@
 /** Schemas of the API's own document, by name. */
 import type { JsonObject } from '../../domain/event.ts';
-import { accessSchemas } from './openapi-access-schemas.ts';
-import { applySchemas } from './openapi-apply-schemas.ts';
-import { certificateSchemas } from './openapi-certificate-schemas.ts';
-import { chainSchemas } from './openapi-chain-schemas.ts';
-import { configSchemas } from './openapi-config-schemas.ts';
-import { feedSchemas } from './openapi-feed-schemas.ts';
-import { judgementSchemas } from './openapi-judgement-schemas.ts';
-import { organisationSchemas } from './openapi-organisation-schemas.ts';
-import { projectionSchemas } from './openapi-projection-schemas.ts';
-import { tokenSchemas } from './openapi-token-schemas.ts';
-import { webhookSchemas } from './openapi-webhook-schemas.ts';
+import { accessSchemas } from './schemas/access.ts';
+import { applySchemas } from './schemas/apply.ts';
+import { certificateSchemas } from './schemas/certificate.ts';
+import { chainSchemas } from './schemas/chain.ts';
+import { configSchemas } from './schemas/config.ts';
+import { feedSchemas } from './schemas/feed.ts';
+import { judgementSchemas } from './schemas/judgement.ts';
+import { organisationSchemas } from './schemas/organisation.ts';
+import { projectionSchemas } from './schemas/projection.ts';
+import { tokenSchemas } from './schemas/token.ts';
+import { webhookSchemas } from './schemas/webhook.ts';
 
 const text = { type: 'string' };
 const flag = { type: 'boolean' };

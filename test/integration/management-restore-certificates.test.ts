@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { decodeEvent } from '../../domain/events.ts';
 import { certStream, orgStream, toCertId } from '../../domain/ids.ts';
-import { factsOf, fingerprintOf, readCertificate } from '../../src/management/x509.ts';
+import { factsOf, fingerprintOf, readCertificate } from '../../src/management/upload/x509.ts';
 import type { KeyRing } from '../../src/stores/secrets/keyring.ts';
 import { configurationOf, listOf } from '../support/configuration.ts';
 import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';

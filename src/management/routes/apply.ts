@@ -1,7 +1,7 @@
 /** Declarative sets: the whole of one is one command, and a dry run of it is the difference. */
 import { type SetKind, setKinds } from '../../../domain/apply.ts';
 import { askerOf } from '../access-commands.ts';
-import { readSet } from '../apply-set.ts';
+import { readSet } from '../apply/set.ts';
 import { readOptions } from '../bodies.ts';
 import { booleanParameter, type Call, commandContext } from '../call.ts';
 import { Rejection } from '../errors.ts';

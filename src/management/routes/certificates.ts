@@ -13,13 +13,13 @@ import { type Call, commandContext, wordParameter } from '../call.ts';
 import { readCertificateBody } from '../certificate-body.ts';
 import { importCertificates } from '../certificate-commands.ts';
 import { checkName, exampleAnswer, exampleId, pageOf, pageParameters } from '../certificate-requests.ts';
-import { readUpload } from '../certificate-upload.ts';
 import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
 import { queryInvalid, Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
 import { askedMoment, certificatesAt, documentsFor } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
+import { readUpload } from '../upload/certificate-upload.ts';
 
 async function upload(call: Call, { store, commands, now }: Services): Promise<Reply> {
   const body = await readCertificateBody(call.body, call.header('content-type'));

@@ -11,10 +11,10 @@ import type { Call } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
 import { goneAfterMs, type LastSeen, lagOf } from '../nodes.ts';
-import { feedSchemas } from '../openapi-feed-schemas.ts';
 import { minRevision } from '../parameters.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
+import { feedSchemas } from '../schemas/feed.ts';
 
 async function list(call: Call, services: Services): Promise<Reply> {
   await awaitRevision(call.query, ['nodes'], services.projector);

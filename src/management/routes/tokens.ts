@@ -14,10 +14,10 @@ import * as parameter from '../parameters.ts';
 import type { Reply } from '../responses.ts';
 import { grantOfCaller } from '../roles.ts';
 import type { Route, Services } from '../route.ts';
-import { issueToken, revokeToken, rotateToken, updateToken } from '../token-commands.ts';
-import { hasEnded } from '../token-directory.ts';
-import { newTokenId } from '../token-text.ts';
-import type { LastUse } from '../token-use.ts';
+import { issueToken, revokeToken, rotateToken, updateToken } from '../tokens/commands.ts';
+import { hasEnded } from '../tokens/directory.ts';
+import { newTokenId } from '../tokens/text.ts';
+import type { LastUse } from '../tokens/use.ts';
 
 async function list(call: Call, services: Services): Promise<Reply> {
   const after = cursorParameter(call, 'after');

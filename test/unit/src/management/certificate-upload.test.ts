@@ -4,7 +4,7 @@ import { assert, expect } from 'chai';
 import fc from 'fast-check';
 import { zeroTime } from '../../../../domain/certificate.ts';
 import { Refusal } from '../../../../domain/errors.ts';
-import { readUpload } from '../../../../src/management/certificate-upload.ts';
+import { readUpload } from '../../../../src/management/upload/certificate-upload.ts';
 import {
   chainOf,
   expired,

@@ -5,7 +5,7 @@ import { assert, expect } from 'chai';
 import fc from 'fast-check';
 import forge from 'node-forge';
 import { Refusal } from '../../../../domain/errors.ts';
-import { readUpload } from '../../../../src/management/certificate-upload.ts';
+import { readUpload } from '../../../../src/management/upload/certificate-upload.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 import { chainOf, type MadeCertificate, needsOpenssl, selfSigned } from '../../../support/test-ca.ts';
 

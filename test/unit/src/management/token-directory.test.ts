@@ -7,8 +7,8 @@ import type { ProjectionStatus } from '../../../../projections/projection-status
 import { tokensProjection } from '../../../../projections/tokens.ts';
 import { Rejection } from '../../../../src/management/errors.ts';
 import { rolesWith } from '../../../../src/management/roles.ts';
-import { createTokenDirectory, type TokenDirectoryOptions } from '../../../../src/management/token-directory.ts';
-import { isText, keptOf, newTokenId, newTokenText, tokenIdIn } from '../../../../src/management/token-text.ts';
+import { createTokenDirectory, type TokenDirectoryOptions } from '../../../../src/management/tokens/directory.ts';
+import { isText, keptOf, newTokenId, newTokenText, tokenIdIn } from '../../../../src/management/tokens/text.ts';
 import { folded, org } from '../../../support/given.ts';
 
 const now = () => new Date('2026-03-01T00:00:00.000Z');

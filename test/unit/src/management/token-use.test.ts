@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { toTokenId } from '../../../../domain/ids.ts';
 import { CellConflict, type SharedCells } from '../../../../domain/shared-cells.ts';
-import { createTokenUse, networkOf } from '../../../../src/management/token-use.ts';
+import { createTokenUse, networkOf } from '../../../../src/management/tokens/use.ts';
 import { memoryCells } from '../../../../src/stores/events/memory-cells.ts';
 import { keptLog } from '../../../support/given.ts';
 

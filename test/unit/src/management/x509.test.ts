@@ -8,7 +8,7 @@ import {
   isIssuedBy,
   keyStrength,
   readCertificate,
-} from '../../../../src/management/x509.ts';
+} from '../../../../src/management/upload/x509.ts';
 import { chainOf, needsOpenssl, selfSigned } from '../../../support/test-ca.ts';
 
 const facts = (pem: string) => factsOf(readCertificate(pem));

@@ -1,0 +1,203 @@
+/** Policies and access keys of a declarative set, and those that the set deletes. What they name may be in the same set. */
+import { policiesIn } from '../../../domain/api/policy-references.ts';
+import { ownership, portableAccess, type SetObject, sameMeaning } from '../../../domain/apply.ts';
+import { accessExceeds, keyInvalid, policyInvalid } from '../../../domain/errors.ts';
+import type { JsonObject } from '../../../domain/event.ts';
+import type { DomainEvent } from '../../../domain/events.ts';
+import { keyStream, type OrgId, policyStream, toKeyHash, toPolicyId } from '../../../domain/ids.ts';
+import { textAt, texts } from '../../../domain/json.ts';
+import { key } from '../../../domain/key.ts';
+import type { Labels } from '../../../domain/labels.ts';
+import { policy } from '../../../domain/policy.ts';
+import { apisOf, beyond, withApiNames } from '../access-commands.ts';
+import { openDocument, takeKeySecrets } from '../definition-secrets.ts';
+import { documentSha256 } from '../derived-fields.ts';
+import { expectedOf, type Loaded, loadKey, loadPolicy } from '../load.ts';
+import { apisWithPolicy } from '../policy-commands.ts';
+import {
+  type ApplyContext,
+  type ApplyItem,
+  belongsTo,
+  type Existing,
+  holeProblems,
+  judged,
+  refusedItem,
+} from './world.ts';
+
+type AccessState =
+  | { readonly exists: false }
+  | { readonly exists: true; readonly orgId: OrgId; readonly document: JsonObject; readonly labels?: Labels };
+
+type Decided = {
+  readonly events: readonly DomainEvent[];
+  readonly checks?: ApplyItem['checks'];
+  /** As it is stored, where that is not as the file has it: secrets masked. */
+  readonly document?: JsonObject;
+};
+
+type Kind<State> = {
+  readonly stream: string;
+  readonly loaded: Loaded<State>;
+  /** The document in the form in which it is stored. */
+  readonly read: () => JsonObject;
+  readonly decide: (document: JsonObject, labels: Labels) => Decided;
+};
+
+export async function applyPolicy(context: ApplyContext, object: SetObject, index: number): Promise<ApplyItem> {
+  const { deps, orgId, applier, world } = context;
+  const policyId = toPolicyId(object.id);
+  const loaded = await loadPolicy(deps.store, policyId);
+  return applied(context, object, index, {
+    stream: policyStream(policyId),
+    loaded,
+    read: () => deps.accessBodies.policy({ ...object.document, id: policyId }, orgId).document,
+    decide: (wanted, labels) => {
+      const { document, unknownApis } = withApiNames(wanted, world.apiName);
+      if (unknownApis.length > 0) {
+        const message = `there are no APIs ${unknownApis.join(', ')}`;
+        throw policyInvalid([{ pointer: '/access_rights', code: 'unknown', message }]);
+      }
+      const foreign = beyond({ ...applier, ifMatch: undefined }, apisOf(document));
+      if (foreign.length > 0) throw accessExceeds('/access_rights', `not yours to give: ${foreign.join(', ')}`);
+      const isNameTaken = world.isPolicyNameTaken(textAt(document, 'name') ?? '', policyId);
+      const stated = { orgId, policyId, document, docSha256: documentSha256(document), labels, isNameTaken };
+      const type = loaded.state.exists ? 'UpdatePolicy' : 'CreatePolicy';
+      return { events: policy.decide({ type, ...stated }, loaded.state) };
+    },
+  });
+}
+
+export async function applyKey(context: ApplyContext, object: SetObject, index: number): Promise<ApplyItem> {
+  const { deps, orgId } = context;
+  const keyHash = toKeyHash(object.id);
+  const loaded = await loadKey(deps.store, keyHash);
+  const { state } = loaded;
+  const own = state.exists && state.orgId === orgId ? state : undefined;
+  const held = own ? await openDocument(deps.secrets, keyStream(keyHash), own) : undefined;
+  return applied(context, object, index, {
+    stream: keyStream(keyHash),
+    loaded,
+    read: () => deps.accessBodies.key(object.document, orgId).document,
+    decide: (wanted, labels) => {
+      if (textAt(wanted, 'basic_auth_data', 'password') !== undefined) {
+        const message = 'a set takes no passwords: users are made and changed at /api/keys';
+        throw keyInvalid([{ pointer: '/basic_auth_data/password', code: 'not_offered', message }]);
+      }
+      const { document: filled, facts, checks } = keyFacts(context, wanted);
+      const { document, secrets, problems } = takeKeySecrets(filled, held);
+      if (problems.length > 0) throw keyInvalid(problems);
+      const docSha256 = documentSha256(document, secrets);
+      const stated = { orgId, keyHash, document, secrets, docSha256, labels, ...facts };
+      const events = loaded.state.exists
+        ? key.decide({ type: 'UpdateKey', ...stated }, loaded.state)
+        : key.decide({ type: 'CreateKey', prefix: object.prefix ?? '', ...stated }, loaded.state);
+      return { events, checks, document };
+    },
+  });
+}
+
+function keyFacts({ world, applier }: ApplyContext, wanted: JsonObject) {
+  const { document, unknownApis } = withApiNames(wanted, world.apiName);
+  const named = texts(document['apply_policies']).map((id) => ({ id, found: world.policy(id) }));
+  const found = named.flatMap(({ id, found: one }) => (one ? [{ id, ...one }] : []));
+  const policies = found.map((one) => one.document);
+  return {
+    document,
+    facts: {
+      unknownPolicies: named.filter((one) => !one.found).map(({ id }) => id),
+      unknownApis,
+      apisBeyond: beyond({ ...applier, ifMatch: undefined }, [document, ...policies].flatMap(apisOf)),
+      mayAllowAll: applier.mayAllowAll,
+      policies,
+    },
+    checks: found.flatMap(({ id, revision }) =>
+      revision === undefined
+        ? []
+        : [{ stream: policyStream(toPolicyId(id)), expected: BigInt(revision), events: [] } as const],
+    ),
+  };
+}
+
+async function applied<State extends AccessState>(
+  { orgId, request }: ApplyContext,
+  object: SetObject,
+  index: number,
+  { stream, loaded, read, decide }: Kind<State>,
+): Promise<ApplyItem> {
+  const { kind } = object;
+  const state: AccessState = loaded.state;
+  const current = state.exists && state.orgId === orgId ? state : undefined;
+  if (state.exists && !current) {
+    return refusedItem(object, index, [{ pointer: '/id', code: `${kind}_exists`, message: 'the id is taken' }]);
+  }
+  const wanted = await judged('/document', read);
+  if ('problems' in wanted) return refusedItem(object, index, wanted.problems);
+  const isChanged = !current || !sameMeaning(kind, current.document, wanted.value);
+  const owner = object.labels?.owner ?? request.owner;
+  const owned = ownership(current?.labels, owner, { takeOver: request.takeOver, isChanged });
+  if (!owned.may) return refusedItem(object, index, [belongsTo(owned.owner)]);
+  const document = isChanged || !current ? wanted.value : current.document;
+  const holes = isChanged ? holeProblems(document, '/document') : [];
+  if (holes.length > 0) return refusedItem(object, index, holes);
+  const isWritten = isChanged || owned.isTakenOver;
+  const decided = isWritten
+    ? await judged('/document', () => decide(document, owned.labels))
+    : { value: { events: [] } as Decided };
+  if ('problems' in decided) return refusedItem(object, index, decided.problems);
+  const { events, checks = [], document: stored = document } = decided.value;
+  return {
+    ...{ kind, id: object.id, name: nameIn(document), index, problems: [], warnings: [], checks },
+    write: { stream, expected: expectedOf(loaded), events },
+    change: events.length === 0 ? 'none' : current ? 'changed' : 'created',
+    ...(owned.labels.owner === undefined ? {} : { owner: owned.labels.owner }),
+    ...(current?.labels?.owner === undefined ? {} : { ownerBefore: current.labels.owner }),
+    ...(current ? { before: portableAccess(current.document) } : {}),
+    after: portableAccess(stored),
+  };
+}
+
+const nameIn = (document: JsonObject): string => textAt(document, 'name') ?? textAt(document, 'alias') ?? '';
+
+/** Nothing for one that belongs to another owner or is not there. */
+export async function prunePolicy(context: ApplyContext, { id }: Existing): Promise<ApplyItem | undefined> {
+  const { deps, orgId, request, world } = context;
+  const policyId = toPolicyId(id);
+  const loaded = await loadPolicy(deps.store, policyId);
+  const inSet = request.objects.filter((one) => one.kind === 'api');
+  const outside = apisWithPolicy(deps.models, orgId, policyId).filter(
+    (api) => world.apiName(api) !== undefined && !inSet.some((one) => one.id === api),
+  );
+  const naming = [...outside, ...inSet.filter((one) => policiesIn(one.document).has(id)).map((one) => one.id)];
+  const usedBy = [...world.keysWithPolicy(id).map((hash) => `key ${hash}`), ...naming.map((api) => `api ${api}`)];
+  return pruned(context, { kind: 'policy', id, stream: policyStream(policyId) }, loaded, () =>
+    policy.decide({ type: 'DeletePolicy', orgId, policyId, usedBy, isForced: false }, loaded.state),
+  );
+}
+
+/** The same for a key. */
+export async function pruneKey(context: ApplyContext, { id }: Existing): Promise<ApplyItem | undefined> {
+  const { deps, orgId } = context;
+  const keyHash = toKeyHash(id);
+  const loaded = await loadKey(deps.store, keyHash);
+  return pruned(context, { kind: 'key', id, stream: keyStream(keyHash) }, loaded, () =>
+    key.decide({ type: 'DeleteKey', orgId, keyHash }, loaded.state),
+  );
+}
+
+async function pruned<State extends AccessState>(
+  { orgId, request }: ApplyContext,
+  { kind, id, stream }: Pick<Existing, 'kind' | 'id' | 'stream'>,
+  loaded: Loaded<State>,
+  decide: () => readonly DomainEvent[],
+): Promise<ApplyItem | undefined> {
+  const state: AccessState = loaded.state;
+  if (!state.exists || state.orgId !== orgId || state.labels?.owner !== request.owner) return undefined;
+  const decided = await judged('', decide);
+  const events = 'value' in decided ? decided.value : [];
+  return {
+    ...{ kind, id, name: nameIn(state.document), change: 'deleted', warnings: [] },
+    write: { stream, expected: expectedOf(loaded), events },
+    problems: 'problems' in decided ? decided.problems : [],
+    ...{ ownerBefore: request.owner, before: portableAccess(state.document) },
+  };
+}

@@ -1,0 +1,67 @@
+/** JSON Schemas of the feed, of gateways and of their reports; reports that come in are judged by theirs. */
+import type { JsonObject } from '../../../domain/event.ts';
+
+const text = { type: 'string' };
+const line = { type: 'string', maxLength: 200 };
+const long = { type: 'string', maxLength: 4_000 };
+const count = { type: 'integer', minimum: 0 };
+const labels = { type: 'array', items: line, maxItems: 100 };
+
+const closed = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject => ({
+  type: 'object',
+  required,
+  properties,
+});
+
+const place = { type: 'string', pattern: '^\\d{0,20}(-\\d{1,20})?$' };
+const rejected = {
+  type: 'array',
+  maxItems: 100,
+  items: closed({ kind: line, id: line, code: line, message: long, position: place, keptRevision: line }, [
+    ...['kind', 'id', 'code', 'message'],
+  ]),
+};
+const trouble = closed({ code: line, message: long });
+const source = { type: 'string', enum: ['feed', 'disk', 'seed', 'none'] };
+const signature = { keyId: text, signature: text };
+
+export const feedSchemas: JsonObject = {
+  FeedSnapshot: closed({
+    ...{ format: { const: 1 }, logId: text, era: count, position: text, revision: text, createdAt: text, group: text },
+    ...{ tags: labels, objects: { type: 'object' }, sha256: text, ...signature, publicKey: text },
+  }),
+  FeedChanges: closed({
+    ...{ logId: text, era: count, after: text, next: text, tags: labels },
+    ...{ changes: { type: 'array', items: { type: 'object' } }, ...signature },
+  }),
+  GatewayReport: closed(
+    {
+      ...{ run: line, startedAt: line, group: line, tags: labels, version: line, source, apis: count },
+      ...{ position: place, revision: place, snapshotSha256: line, ms: count, rejected, trouble },
+    },
+    [
+      ...['run', 'startedAt', 'group', 'tags', 'version', 'source', 'apis', 'position', 'revision'],
+      ...['snapshotSha256', 'ms', 'rejected'],
+    ],
+  ),
+  Gateway: closed(
+    {
+      ...{ node: text, group: text, tags: labels, version: text, startedAt: text, lastSeen: text },
+      ...{ position: text, revision: text, snapshotSha256: text, source, apis: count, rejected, trouble },
+      lag: closed({ events: { type: ['integer', 'null'] }, seconds: count }),
+      health: { type: 'string', enum: ['pass', 'warn', 'fail'] },
+    },
+    ['node', 'group', 'tags', 'version', 'position', 'revision', 'rejected', 'lag', 'health'],
+  ),
+  GatewayList: closed({
+    position: text,
+    gateways: { type: 'array', items: { $ref: '#/components/schemas/Gateway' } },
+  }),
+  Rollout: closed({
+    ...{ revision: count, position: text, at: text, applied: count, total: count },
+    nodes: {
+      type: 'array',
+      items: closed({ node: text, group: text, tags: labels, position: text, revision: text, state: text }),
+    },
+  }),
+};

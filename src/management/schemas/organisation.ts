@@ -1,0 +1,35 @@
+/** JSON Schemas of organisations. */
+import type { JsonObject } from '../../../domain/event.ts';
+
+const text = { type: 'string' };
+const flag = { type: 'boolean' };
+
+const terms = {
+  name: { type: 'string', minLength: 1, maxLength: 200 },
+  disabled: { ...flag, description: 'Its tokens are refused.' },
+  settings: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      requireIfMatch: { ...flag, description: 'A write of what is there needs `If-Match`, else 428.' },
+      strictKeys: { ...flag, description: 'Unknown keys of definitions are errors.' },
+    },
+  },
+};
+const id = { type: 'string', pattern: '^[0-9a-f]{24}$' };
+const stored = { ...terms, id, createdAt: text, updatedAt: text, revision: { type: 'integer' } };
+
+export const organisationSchemas: JsonObject = {
+  OrganisationRequest: { type: 'object', additionalProperties: false, properties: { id, ...terms } },
+  OrganisationTerms: { type: 'object', required: ['id', ...Object.keys(terms)], properties: { id, ...terms } },
+  Organisation: { type: 'object', required: Object.keys(stored), properties: stored },
+  OrganisationList: {
+    type: 'object',
+    required: ['organisations', 'next', 'total'],
+    properties: {
+      organisations: { type: 'array', items: { $ref: '#/components/schemas/Organisation' } },
+      next: { type: ['string', 'null'] },
+      total: { type: 'integer' },
+    },
+  },
+};
