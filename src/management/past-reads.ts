@@ -7,6 +7,7 @@ import {
   certificateList,
   getCertificate,
   ownCertId,
+  placeOfCertificate,
   type ShownCertificate,
 } from '../../projections/certificate-list.ts';
 import { lastEntryAt } from '../../projections/history.ts';
@@ -68,15 +69,21 @@ async function documentsAt(
   return pastDocuments(objects);
 }
 
+/** `place`: what its tag is made of. */
+export type PlacedCertificate = {
+  readonly certificate: ShownCertificate;
+  readonly place: ReturnType<typeof placeOfCertificate>;
+};
+
 /** Certificates as their details showed them then, by id or fingerprint. Throws `certificate_unknown`. */
 export async function certificatesAt(
   { store, models }: Pick<Reads, 'store' | 'models'>,
   orgId: OrgId,
   ids: readonly string[],
   moment: Moment,
-): Promise<readonly ShownCertificate[]> {
+): Promise<readonly PlacedCertificate[]> {
   const users = await documentsAt(models, orgId, ['api'], moment);
-  const shown: ShownCertificate[] = [];
+  const shown: PlacedCertificate[] = [];
   for (const id of ids) shown.push(await certificateAt(store, orgId, id, moment, users));
   return shown;
 }
@@ -88,7 +95,7 @@ async function certificateAt(
   text: string,
   { position, time }: Moment,
   users: DocumentReader,
-): Promise<ShownCertificate> {
+): Promise<PlacedCertificate> {
   const certId = ownCertId(orgId, text);
   const documents = new Map<string, readonly Document[]>();
   const reader = readerOver((collection) => documents.get(collection) ?? []);
@@ -99,7 +106,7 @@ async function certificateAt(
       documents.set(change.collection, change.op === 'put' ? [change.document] : []);
     }
   }
-  const shown = getCertificate(reader, orgId, certId, time, users);
-  if (!shown) throw certificateUnknown();
-  return shown;
+  const certificate = getCertificate(reader, orgId, certId, time, users);
+  if (!certificate) throw certificateUnknown();
+  return { certificate, place: placeOfCertificate(reader, certId) };
 }

@@ -16,7 +16,7 @@ import { checkName, exampleAnswer, exampleId, pageOf, pageParameters } from '../
 import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
 import { queryInvalid, Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
-import { askedMoment, certificatesAt, documentsFor } from '../past-reads.ts';
+import { askedMoment, certificatesAt, documentsFor, type PlacedCertificate } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 import { readUpload } from '../upload/certificate-upload.ts';
@@ -73,11 +73,11 @@ const details = (call: Call, services: Services): Promise<Reply> =>
     const { documents, time } = await documentsFor(call, services, 'cert');
     const { cert_basics, pages } = listCertificates(documents, call.caller.orgId, query, time);
     const ids = cert_basics.map(({ id }) => id);
-    return { status: 200, body: { certificates: await shown(call, services, ids), pages } as unknown as Json };
+    return { status: 200, body: { certificates: bare(await shown(call, services, ids)), pages } as unknown as Json };
   });
 
 /** Whole certificates, now or at a time. Throws `certificate_unknown`. */
-async function shown(call: Call, services: Services, ids: readonly string[]): Promise<readonly ShownCertificate[]> {
+async function shown(call: Call, services: Services, ids: readonly string[]): Promise<readonly PlacedCertificate[]> {
   const { orgId } = call.caller;
   const moment = await askedMoment(call, services);
   if (moment) return certificatesAt(services, orgId, ids, moment);
@@ -85,7 +85,7 @@ async function shown(call: Call, services: Services, ids: readonly string[]): Pr
   return ids.map((id) => {
     const certificate = getCertificate(services.models, orgId, id, time);
     if (!certificate) throw certificateUnknown();
-    return certificate;
+    return { certificate, place: placeOfCertificate(services.models, certificate.id) };
   });
 }
 
@@ -99,20 +99,22 @@ async function readOne(call: Call, services: Services): Promise<Reply> {
   const certificates = await shown(call, services, ids);
   const [first] = certificates;
   if (!first) throw certificateUnknown();
-  if (text.includes(',')) return { status: 200, body: { certificates } as unknown as Json };
+  if (text.includes(',')) return { status: 200, body: { certificates: bare(certificates) } as unknown as Json };
   return withTag(call, services, first);
 }
 
-/** Of now; what was before has no condition. */
-function withTag(call: Call, { models, store }: Services, certificate: ShownCertificate): Reply {
+const bare = (certificates: readonly PlacedCertificate[]): readonly ShownCertificate[] =>
+  certificates.map(({ certificate }) => certificate);
+
+/** Of now; what was before has a tag and no condition. */
+function withTag(call: Call, { store }: Services, { certificate, place }: PlacedCertificate): Reply {
   const body = certificate as unknown as Json;
-  const place = call.query.has('at') ? undefined : placeOfCertificate(models, certificate.id);
   if (!place) return { status: 200, body };
   const headers = {
     ETag: etagOf(place.revision, store.identity.era),
     'x-svc-revision': shortPosition(place.position),
   };
-  return isNotModified(call.header('if-none-match'), headers.ETag)
+  return !call.query.has('at') && isNotModified(call.header('if-none-match'), headers.ETag)
     ? { status: 304, headers }
     : { status: 200, headers, body };
 }
