@@ -21,6 +21,9 @@ export type TokenTerms = TokenRights & { readonly name: string; readonly expires
 /** Rights in full: every scope that is included, roles resolved. */
 export type Grant = { readonly scopes: readonly string[]; readonly apis?: readonly string[] };
 
+/** What whoever asks is allowed, and until when (RFC 3339, null: for ever). */
+export type Issuer = Grant & { readonly expiresAt: string | null };
+
 type Of = { readonly orgId: OrgId; readonly tokenId: TokenId };
 
 export type TokenEvent =
@@ -34,19 +37,21 @@ export type TokenEvent =
       TokenHash)
   | ({ readonly type: 'TokenRevoked'; readonly reason: string } & Of);
 
-/** `grant`: what the token would be allowed; `issuer`: what whoever asks is allowed. */
+/** `grant`: what the token would be allowed; `issuer`: who asks; `now`: RFC 3339. */
 export type TokenCommand =
-  | ({ readonly type: 'IssueToken'; readonly grant: Grant; readonly issuer: Grant } & Of & TokenTerms & TokenHash)
+  | ({ readonly type: 'IssueToken'; readonly grant: Grant; readonly issuer: Issuer; readonly now: string } & Of &
+      TokenTerms &
+      TokenHash)
   /** The token of the configuration is held by this process; every process brings its own. */
   | ({ readonly type: 'InstallBootstrapToken' } & Of & TokenTerms & TokenHash)
   /** `held`: what the token is allowed now. */
   | ({ readonly type: 'UpdateToken'; readonly grant: Grant; readonly held: Grant } & Of & TokenTerms)
-  /** `held` as above: whoever rotates a token learns its text. `now`: RFC 3339. */
+  /** `held` as above: whoever rotates a token learns its text. */
   | ({
       readonly type: 'RotateToken';
       readonly overlapUntil: string | null;
       readonly held: Grant;
-      readonly issuer: Grant;
+      readonly issuer: Issuer;
       readonly now: string;
     } & Of &
       TokenHash)
@@ -74,9 +79,7 @@ function decide(command: TokenCommand, state: TokenState): readonly TokenEvent[]
   switch (command.type) {
     case 'IssueToken': {
       refuseExcess(command.grant, command.issuer);
-      if (command.expiresAt === null && !command.issuer.scopes.includes('tokens:admin')) {
-        throw tokenExceeds('/expiresAt', 'a token without end needs the scope tokens:admin');
-      }
+      refuseLater(command.expiresAt, longestEnd(command.issuer, command.now));
       return [{ type: 'TokenIssued', orgId, tokenId, ...termsOf(command), ...hashOf(command) }];
     }
     case 'InstallBootstrapToken':
@@ -92,6 +95,7 @@ function decide(command: TokenCommand, state: TokenState): readonly TokenEvent[]
       const { terms } = living(command, state);
       if (terms.expiresAt !== null && terms.expiresAt <= command.now) throw tokenEnded('has expired');
       refuseExcess(command.held, command.issuer);
+      refuseLater(terms.expiresAt, lastsUntil(command.issuer));
       return [{ type: 'TokenRotated', orgId, tokenId, ...hashOf(command), overlapUntil: command.overlapUntil }];
     }
     case 'RevokeToken': {
@@ -126,6 +130,30 @@ function refuseExcess(wanted: Grant, limit: Grant): void {
   if (!wanted.apis) throw tokenExceeds('/apis', `only these APIs are yours to give: ${within.join(', ')}`);
   const apis = wanted.apis.filter((id) => !within.includes(id));
   if (apis.length > 0) throw tokenExceeds('/apis', `not yours to give: ${apis.join(', ')}`);
+}
+
+/** The latest end that the issuer may give; null: any, and none at all. A token does not outlive the one that made it. */
+export function longestEnd(issuer: Issuer, now: string): string | null {
+  if (issuer.scopes.includes(unlimited)) return null;
+  const year = new Date(now);
+  year.setUTCFullYear(year.getUTCFullYear() + 1);
+  const own = lastsUntil(issuer);
+  return own !== null && Date.parse(own) < year.getTime() ? own : year.toISOString();
+}
+
+const lastsUntil = ({ scopes, expiresAt }: Issuer): string | null => (scopes.includes(unlimited) ? null : expiresAt);
+
+const unlimited = 'tokens:admin';
+
+function refuseLater(wanted: string | null, longest: string | null): void {
+  if (longest === null) return;
+  // As times: texts of years beyond 9999 begin with a plus sign.
+  if (wanted !== null && Date.parse(wanted) <= Date.parse(longest)) return;
+  const what = wanted === null ? 'a token without end' : 'a later end';
+  throw tokenExceeds(
+    '/expiresAt',
+    `${what} needs the scope ${unlimited}; the longest end that you may give is ${longest}`,
+  );
 }
 
 function refuseLonger(wanted: string | null, limit: string | null): void {

@@ -1,6 +1,6 @@
 /** Roles: named sets of scopes, and what the rights of a token come to (management design 11.2). */
 import { nearestName } from '../../domain/errors.ts';
-import type { Grant, TokenRights } from '../../domain/token.ts';
+import type { Grant, Issuer, TokenRights } from '../../domain/token.ts';
 import type { Caller } from './authenticate.ts';
 import { fullScopes, isScope, type Scope, scopeNames } from './scopes.ts';
 
@@ -50,9 +50,10 @@ export function grantOf(roles: Roles, { scopes, roles: names, apis }: TokenRight
   return { scopes: [...fullScopes([...scopes, ...held])], ...(apis ? { apis } : {}) };
 }
 
-export const grantOfCaller = ({ scopes, apis }: Caller): Grant => ({
+export const issuerOf = ({ scopes, apis, expiresAt }: Caller): Issuer => ({
   scopes: scopes === 'all' ? scopeNames : [...fullScopes(scopes)],
   ...(apis ? { apis: [...apis] } : {}),
+  expiresAt: expiresAt ?? null,
 });
 
 /** May do everything in its organisation. */

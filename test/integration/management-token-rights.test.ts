@@ -163,6 +163,31 @@ describe('what tokens may do', () => {
       });
     }
 
+    it('nor last longer', async () => {
+      const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+      for (const end of [inDays(400), '9999-01-01T00:00:00Z']) {
+        const answer = await ask('/api/tokens', { name: 'x', expiresAt: end });
+        expect([answer.status, answer.headers.get('x-svc-error-code')]).to.deep.equal([403, 'token_exceeds']);
+        expect(answer.json['Message']).to.match(/^expiresAt: a later end needs .* the longest end .* is 20/);
+      }
+      const ends = inDays(30);
+      const brief = await issue(management, { scopes: ['tokens:write'], expiresAt: ends });
+      const give = (request: object) =>
+        management.call('POST', '/api/tokens', JSON.stringify({ name: 'x', ...request }), {
+          ...json,
+          ...bearer(brief.token),
+        });
+      expect((await give({ expiresAt: inDays(31) })).status).to.equal(403);
+      const child = await give({});
+      expect([child.status, child.json['expiresAt']]).to.deep.equal([200, ends]);
+      const longer = await issue(management, { expiresAt: inDays(31) });
+      const rotate = (id: string) =>
+        management.call('POST', `/api/tokens/${id}/rotate`, '{}', { ...json, ...bearer(brief.token) });
+      expect([(await rotate(longer.id)).status, (await rotate(String(child.json['id']))).status]).to.deep.equal([
+        403, 200,
+      ]);
+    });
+
     it('as much is given', async () => {
       expect((await ask('/api/tokens', { name: 'x', scopes: ['apis:read', 'tokens:read'] })).status).to.equal(200);
     });

@@ -4,6 +4,7 @@ import { tokenUnknown } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { padPosition, shortPosition } from '../../../domain/event-store.ts';
 import { type TokenId, toTokenId } from '../../../domain/ids.ts';
+import { longestEnd } from '../../../domain/token.ts';
 import { findToken, listTokens, type StoredToken } from '../../../projections/tokens.ts';
 import { booleanParameter, type Call, commandContext, cursorParameter, numberParameter } from '../call.ts';
 import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
@@ -12,7 +13,7 @@ import type { Command } from '../handle-command.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
 import type { Reply } from '../responses.ts';
-import { grantOfCaller } from '../roles.ts';
+import { issuerOf } from '../roles.ts';
 import type { Route, Services } from '../route.ts';
 import { issueToken, revokeToken, rotateToken, updateToken } from '../tokens/commands.ts';
 import { hasEnded } from '../tokens/directory.ts';
@@ -69,7 +70,8 @@ function shown(token: StoredToken, use: LastUse | undefined, now: Date): JsonObj
 }
 
 const issue = (call: Call, services: Services): Promise<Reply> => {
-  const terms = services.tokens.bodies.request(call.body, services.now());
+  const longest = longestEnd(issuerOf(call.caller), services.now().toISOString());
+  const terms = services.tokens.bodies.request(call.body, services.now(), longest);
   const tokenId = newTokenId();
   return change(call, services, tokenId, issueToken(commandsOf(services), issuing(call, tokenId), terms));
 };
@@ -112,7 +114,7 @@ const wish = (call: Call, tokenId: TokenId) => ({
 
 const issuing = (call: Call, tokenId: TokenId) => ({
   ...wish(call, tokenId),
-  issuer: grantOfCaller(call.caller),
+  issuer: issuerOf(call.caller),
   isDryRun: booleanParameter(call, 'dryRun'),
 });
 
@@ -145,7 +147,8 @@ export const tokenRoutes: readonly Route[] = [
     parameters: parameter.writeParameters,
     body: {
       ...json,
-      description: 'Without `expiresAt` it ends after 90 days; null, never, needs `tokens:admin`',
+      description:
+        'Without `expiresAt` it ends after 90 days, or with the issuer; later than in a year, than the issuer, and null (never) need `tokens:admin`',
       schema: 'TokenRequest',
       example: { name: 'ci', scopes: ['apis:write'], expiresAt: '2030-06-01T00:00:00Z' },
     },

@@ -12,7 +12,8 @@ import { scopeNames } from '../scopes.ts';
 import { readTime } from '../time-travel.ts';
 
 export type TokenBodies = {
-  readonly request: (body: Uint8Array, now: Date) => TokenTerms;
+  /** An end that is left out is no later than `longest` (null: no bound). */
+  readonly request: (body: Uint8Array, now: Date, longest: string | null) => TokenTerms;
   /** What is left out stays. */
   readonly update: (body: Uint8Array, now: Date) => Partial<TokenTerms>;
   /** How long the text before is taken, in ms; 0: no longer. */
@@ -49,9 +50,11 @@ export function createTokenBodies(roles: Roles): TokenBodies {
     return typeof expiresAt === 'string' ? { ...given, expiresAt: iso(readTime(expiresAt) ?? 0) } : given;
   };
   return {
-    request: (body, now) => {
+    request: (body, now, longest) => {
       const { name = '', scopes = [], roles: named = [], apis, expiresAt } = checked(request(body), now);
-      const end = expiresAt === undefined ? iso(now.getTime() + defaultLifeMs) : expiresAt;
+      const usual = now.getTime() + defaultLifeMs;
+      const bound = longest === null ? usual : Math.min(usual, Date.parse(longest));
+      const end = expiresAt === undefined ? iso(bound) : expiresAt;
       return { name, scopes, roles: named, ...(apis ? { apis } : {}), expiresAt: end };
     },
     update: (body, now) => checked(update(body), now),

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../domain/event.ts';
 import type { EventStore } from '../../../domain/event-store.ts';
 import { bootstrapTokenId, type OrgId, type TokenId, tokenStream } from '../../../domain/ids.ts';
-import { type Grant, type TokenEvent, type TokenHash, type TokenTerms, token } from '../../../domain/token.ts';
+import { type Issuer, type TokenEvent, type TokenHash, type TokenTerms, token } from '../../../domain/token.ts';
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';
 import { unrevokedTokens } from '../../../projections/tokens.ts';
 import { etagOf, matchesTag, preconditionFailed } from '../conditional.ts';
@@ -23,12 +23,12 @@ export type TokenCommands = {
 /** Who wants something of which token. */
 type Wish = { readonly orgId: OrgId; readonly tokenId: TokenId; readonly ifMatch?: string | undefined };
 
-type Issuing = Wish & { readonly issuer: Grant; readonly isDryRun: boolean };
+type Issuing = Wish & { readonly issuer: Issuer; readonly isDryRun: boolean };
 
 const aggregateOf = ({ tokenId }: Wish): string => tokenStream(tokenId);
 
 export function issueToken(
-  { store, roles }: TokenCommands,
+  { store, roles, now }: TokenCommands,
   { orgId, tokenId, issuer, isDryRun, ...wish }: Issuing,
   terms: TokenTerms,
 ): Command {
@@ -39,7 +39,16 @@ export function issueToken(
     aggregate: aggregateOf({ orgId, tokenId, ...wish }),
     plan: async () => {
       const grant = grantOf(roles, terms);
-      const command = { type: 'IssueToken', orgId, tokenId, ...terms, ...kept, grant, issuer } as const;
+      const command = {
+        type: 'IssueToken',
+        orgId,
+        tokenId,
+        ...terms,
+        ...kept,
+        grant,
+        issuer,
+        now: now().toISOString(),
+      } as const;
       const events = token.decide(command, token.initial);
       const replies = textReplies(tokenId, terms, kept, isDryRun ? null : text);
       const headers = { Location: `/api/tokens/${tokenId}`, ETag: etagOf(0n, store.identity.era) };

@@ -84,6 +84,7 @@ function callerOf(roles: Roles, { tokenId, orgId, terms }: StoredToken): Caller 
     orgId,
     scopes: fullScopes(scopes),
     ...(apis ? { apis: new Set(apis) } : {}),
+    ...(terms.expiresAt === null ? {} : { expiresAt: terms.expiresAt }),
   };
 }
 

@@ -12,7 +12,9 @@ const now = '2026-03-01T00:00:00.000Z';
 const end = '2026-06-01T00:00:00.000Z';
 const terms: TokenTerms = { name: 'ci', scopes: ['apis:write'], roles: [], expiresAt: end };
 const grant = { scopes: ['apis:read', 'apis:write'] };
-const administrator = { scopes: [...grant.scopes, 'certs:read', 'tokens:admin'] };
+const administrator = { scopes: [...grant.scopes, 'certs:read', 'tokens:admin'], expiresAt: null };
+/** May issue tokens, and has no scope to make them last. */
+const issuerUntil = (expiresAt: string | null) => ({ scopes: [...grant.scopes, 'tokens:write'], expiresAt });
 
 const issued = (more: Partial<TokenTerms> = {}, id = of): TokenEvent => ({
   type: 'TokenIssued',
@@ -38,6 +40,7 @@ const issue = (more: Partial<Issue> = {}): Issue => ({
   ...hash('one'),
   grant,
   issuer: administrator,
+  now,
   ...more,
 });
 type Update = Extract<TokenCommand, { type: 'UpdateToken' }>;
@@ -79,17 +82,36 @@ describe('IssueToken', () => {
 
   it('refuses a scope that the issuer lacks, by its name', () =>
     given()
-      .when(issue({ issuer: { scopes: ['apis:read', 'tokens:write'] } }))
+      .when(issue({ issuer: { scopes: ['apis:read', 'tokens:write'], expiresAt: null } }))
       .refuses('token_exceeds', 'scopes: not yours to give: apis:write'));
 
-  it('refuses a token without end to those who do not administrate tokens', () => {
-    const issuer = { scopes: [...grant.scopes, 'tokens:write'] };
-    given()
-      .when(issue({ expiresAt: null, issuer }))
-      .refuses('token_exceeds', 'expiresAt: a token without end needs the scope tokens:admin');
-    given()
-      .when(issue({ expiresAt: null }))
-      .decides('TokenIssued');
+  describe('from those who do not administrate tokens', () => {
+    const year = '2027-03-01T00:00:00.000Z';
+    for (const [name, issuerEnd, expiresAt, longest] of [
+      ['no end', null, null, year],
+      ['an end after more than a year', null, '2027-03-01T00:00:00.001Z', year],
+      ['an end in a year of five digits', null, '+010000-01-01T00:00:00.000Z', year],
+      ['an end after their own', end, '2026-06-01T00:00:00.001Z', end],
+      ['an end after a year, when their own is later', '2028-01-01T00:00:00.000Z', '2027-12-01T00:00:00.000Z', year],
+    ] as const) {
+      it(`refuses ${name}, and says the longest one`, () => {
+        const what = expiresAt === null ? 'a token without end' : 'a later end';
+        const text = `${what} needs the scope tokens:admin; the longest end that you may give is ${longest}`;
+        given()
+          .when(issue({ expiresAt, issuer: issuerUntil(issuerEnd) }))
+          .refuses('token_exceeds', `expiresAt: ${text}`);
+        given()
+          .when(issue({ expiresAt: longest, issuer: issuerUntil(issuerEnd) }))
+          .decides('TokenIssued');
+      });
+    }
+    it('takes any end, and none, with the scope for it', () => {
+      for (const expiresAt of [null, '9999-01-01T00:00:00.000Z']) {
+        given()
+          .when(issue({ expiresAt, issuer: { ...administrator, expiresAt: now } }))
+          .decides('TokenIssued');
+      }
+    });
   });
 
   describe('from an issuer who has some APIs only', () => {
@@ -160,8 +182,17 @@ describe('RotateToken', () => {
 
   it('refuses those who lack what the token may: they would learn its text', () =>
     given(issued())
-      .when(rotate({ issuer: { scopes: ['tokens:write'] } }))
+      .when(rotate({ issuer: { scopes: ['tokens:write'], expiresAt: null } }))
       .refuses('token_exceeds'));
+
+  it('refuses those whose own token ends before: they would hold the other one longer', () => {
+    given(issued())
+      .when(rotate({ issuer: issuerUntil('2026-05-31T23:59:59.999Z') }))
+      .refuses('token_exceeds');
+    for (const issuer of [issuerUntil(end), issuerUntil(null), { ...administrator, expiresAt: now }]) {
+      given(issued()).when(rotate({ issuer })).decides('TokenRotated');
+    }
+  });
 
   it('refuses a token that has expired', () =>
     given(issued({ expiresAt: now }))

@@ -1,6 +1,6 @@
 /** Roles and scopes: what includes what, and which roles a configuration may name. */
 import { expect } from 'chai';
-import { grantOf, grantOfCaller, isAdministrator, rolesWith } from '../../../../src/management/roles.ts';
+import { grantOf, isAdministrator, issuerOf, rolesWith } from '../../../../src/management/roles.ts';
 import { fullScopes, scopeNames } from '../../../../src/management/scopes.ts';
 import { org } from '../../../support/given.ts';
 
@@ -61,9 +61,15 @@ describe('roles', () => {
 describe('what a caller may give away', () => {
   const actor = { type: 'token', id: 'x' } as const;
   it('is everything for the bootstrap token', () =>
-    expect(grantOfCaller({ actor, orgId: org, scopes: 'all' })).to.deep.equal({ scopes: scopeNames }));
-  it('is what it has, for the APIs that it has', () =>
+    expect(issuerOf({ actor, orgId: org, scopes: 'all' })).to.deep.equal({
+      scopes: scopeNames,
+      expiresAt: null,
+    }));
+  it('is what it has, for the APIs that it has, for as long as it lives', () =>
     expect(
-      grantOfCaller({ actor, orgId: org, scopes: new Set(['apis:write'] as const), apis: new Set(['demo']) }),
-    ).to.deep.equal({ scopes: ['apis:write', 'apis:read'], apis: ['demo'] }));
+      issuerOf({
+        ...{ actor, orgId: org, scopes: new Set(['apis:write'] as const) },
+        ...{ apis: new Set(['demo']), expiresAt: '2030-01-01T00:00:00.000Z' },
+      }),
+    ).to.deep.equal({ scopes: ['apis:write', 'apis:read'], apis: ['demo'], expiresAt: '2030-01-01T00:00:00.000Z' }));
 });
