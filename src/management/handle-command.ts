@@ -107,9 +107,9 @@ export function createCommands(options: CommandsOptions): Commands {
 
   return {
     run: async (context, command) => {
-      const { idempotencyKey, orgId, isDryRun } = context;
+      const { idempotencyKey, isDryRun } = context;
       if (idempotencyKey === undefined || isDryRun) return runOnce(context, command, v7());
-      const commandId = v5(`${orgId}\n${idempotencyKey}`, commandNamespace);
+      const commandId = keyedId(context, idempotencyKey);
       if (inFlight.has(commandId)) {
         throw new Rejection('idempotency_in_flight', 'A request with this Idempotency-Key is running', {
           headers: { 'Retry-After': '1' },
@@ -124,6 +124,10 @@ export function createCommands(options: CommandsOptions): Commands {
     },
   };
 }
+
+/** A key belongs to who sent it: what another one was answered is not for everybody who repeats the request. */
+const keyedId = ({ orgId, actor }: CommandContext, idempotencyKey: string): string =>
+  v5(`${orgId}\n${actor.type}\n${actor.id}\n${idempotencyKey}`, commandNamespace);
 
 const withHeader = (reply: Reply, name: string, value: string): Reply => ({
   ...reply,

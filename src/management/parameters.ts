@@ -43,11 +43,15 @@ export const organisation = header('x-svc-org', 'Works in this organisation; nee
 
 export const ifMatch = header('If-Match', 'Answers 412 unless it is the current ETag.');
 export const ifNoneMatch = header('If-None-Match', 'Read: 304 when unchanged. Create with `*`: 412 when it exists.');
-const idempotencyKey = header('Idempotency-Key', 'A repeat with the same key gets the stored answer.', {
-  type: 'string',
-  minLength: 1,
-  maxLength: 255,
-});
+const idempotencyKey = header(
+  'Idempotency-Key',
+  'A repeat by the same token with the same key gets the stored answer.',
+  {
+    type: 'string',
+    minLength: 1,
+    maxLength: 255,
+  },
+);
 const comment = header('x-svc-comment', 'Change message, kept in the event.', {
   type: 'string',
   maxLength: 4096,

@@ -6,7 +6,8 @@ import type { JsonObject } from '../../domain/event.ts';
 import { hash, keyOf, oas, policyOf } from '../support/declared-objects.ts';
 import { openApi } from '../support/documents.ts';
 import { json, listenAt, named, pem } from '../support/management-refusals.ts';
-import { type Answer, orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { type Answer, bearer, orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { issue } from '../support/management-tokens.ts';
 import { chainOf, expired } from '../support/test-ca.ts';
 
 type Changed = { readonly kind: string; readonly id: string; readonly change: string; readonly owner?: string };
@@ -252,6 +253,21 @@ describe('applying a set', () => {
     expect(problems(await send([named], { prune: true }))).to.deep.equal(['/prune webhook_in_use']);
     const without = oas('orders');
     expect(await applied([without], { prune: true })).to.deep.equal(['updated api orders', 'deleted webhook ops']);
+  });
+
+  it('gives its answer to no other token that repeats it with the same Idempotency-Key', async () => {
+    const { token } = await issue(management, { scopes: ['apis:write'], apis: ['theirs'] });
+    const headers = { ...json, 'idempotency-key': 'once' };
+    const body = JSON.stringify({ objects: [oas('orders')] });
+    const repeat = (more: Readonly<Record<string, string>> = {}) =>
+      management.call('POST', '/api/config/apply', body, { ...headers, ...more });
+    const first = await repeat();
+    expect(first.status, first.text).to.equal(200);
+    const other = await repeat(bearer(token));
+    expect([other.status, other.headers.has('idempotency-replayed')], other.text).to.deep.equal([422, false]);
+    expect(problems(other)).to.deep.equal(['/objects/0/id scope_missing']);
+    const again = await repeat();
+    expect([again.text, again.headers.get('idempotency-replayed')]).to.deep.equal([first.text, 'true']);
   });
 
   it('shows no secret of a key, keeps it by its mask, and refuses a mask that stands for nothing', async () => {

@@ -206,4 +206,29 @@ describe('a command with an Idempotency-Key', () => {
     const other = await runnerOn(store).run({ ...keyed, orgId: toOrgId('else') }, commandOn(store, { count: 0 }));
     expect(other.headers).not.to.have.property('Idempotency-Replayed');
   });
+
+  it('belongs to who sent it, whose repeat is the same command', async () => {
+    const store = new MemoryEventStore();
+    const ids: string[] = [];
+    const run = (actor: CommandContext['actor']) => {
+      const command = commandOn(store, { count: 0 });
+      const plan = (id: string) => {
+        ids.push(id);
+        return command.plan(id);
+      };
+      return runnerOn(store).run({ ...keyed, actor }, { ...command, plan });
+    };
+    for (const actor of [
+      { type: 'token', id: 'one' },
+      { type: 'token', id: 'other' },
+      { type: 'system', id: 'one' },
+    ] as const) {
+      expect((await run(actor)).headers, actor.id).not.to.have.property('Idempotency-Replayed');
+      expect((await run(actor)).headers, actor.id).to.include({ 'Idempotency-Replayed': 'true' });
+    }
+    // One plan each: a repeat is known by its id. The first is pinned, because a repeat may come after an upgrade.
+    expect(new Set(ids).size).to.equal(3);
+    expect(ids).to.have.length(3);
+    expect(ids[0]).to.equal('edd45b88-d5be-51b8-91b9-1822617ee319');
+  });
 });
