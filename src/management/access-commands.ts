@@ -1,13 +1,15 @@
 /** What commands on keys and policies share: one document per stream, its conditions, and what is known of the things it names. */
 import type { SealedSecrets } from '../../domain/document-secrets.ts';
+import { accessExceeds } from '../../domain/errors.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { DomainEvent } from '../../domain/events.ts';
 import type { OrgId } from '../../domain/ids.ts';
-import { isObject } from '../../domain/json.ts';
+import { isObject, texts } from '../../domain/json.ts';
 import { getApi } from '../../projections/api-catalog.ts';
+import { findPolicy } from '../../projections/policies.ts';
 import type { Projector } from '../../projections/projector.ts';
-import type { ReadModelStore } from '../../projections/read-model-store.ts';
+import type { DocumentReader, ReadModelStore } from '../../projections/read-model-store.ts';
 import type { Call } from './call.ts';
 import { awaitPosition, etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
 import type { OpenedDocument } from './definition-secrets.ts';
@@ -122,8 +124,30 @@ const rightsOf = ({ access_rights: rights }: JsonObject): JsonObject => (isObjec
 export const apisOf = (document: JsonObject): readonly string[] => Object.keys(rightsOf(document));
 
 /** Those of the ids that the asker may not give away. */
-export const beyond = ({ apis }: Asker, ids: readonly string[]): readonly string[] =>
+export const beyond = ({ apis }: Pick<Asker, 'apis'>, ids: readonly string[]): readonly string[] =>
   apis ? [...new Set(ids)].filter((id) => !apis.has(id)) : [];
+
+/**
+ * Refuses to change or delete what opens an API that is not the asker's: whoever lost it could not be given it back.
+ * `stored`: the document as it is, and the policies that it names.
+ */
+export function refuseOthers({ apis }: Pick<Asker, 'apis'>, stored: readonly JsonObject[]): void {
+  if (!apis) return;
+  if (stored.some((document) => document['allow_all_apis'] === true)) {
+    throw accessExceeds('/allow_all_apis', 'not yours to change: it opens every API');
+  }
+  const foreign = beyond({ apis }, stored.flatMap(apisOf));
+  if (foreign.length > 0) throw accessExceeds('/access_rights', `not yours to change: it opens ${foreign.join(', ')}`);
+}
+
+/** A key's document and the policies that it names, as far as they are there. */
+export const withPolicies = (models: DocumentReader, orgId: OrgId, document: JsonObject): readonly JsonObject[] => [
+  document,
+  ...texts(document['apply_policies']).flatMap((id) => {
+    const found = findPolicy(models, orgId, id);
+    return found ? [found.document] : [];
+  }),
+];
 
 type WithApis = { readonly document: JsonObject; readonly unknownApis: readonly string[] };
 

@@ -9,7 +9,16 @@ import { type KeyEvent, type KeyFacts, type KeyState, key } from '../../domain/k
 import { labelled } from '../../domain/labels.ts';
 import { findPolicy } from '../../projections/policies.ts';
 import type { AccessBody } from './access-bodies.ts';
-import { type AccessServices, type Asker, apisOf, beyond, onDocument, withApis } from './access-commands.ts';
+import {
+  type AccessServices,
+  type Asker,
+  apisOf,
+  beyond,
+  onDocument,
+  refuseOthers,
+  withApis,
+  withPolicies,
+} from './access-commands.ts';
 import { type OpenedDocument, openDocument, takeKeySecrets } from './definition-secrets.ts';
 import { documentSha256 } from './derived-fields.ts';
 import type { Command, PlannedWrite } from './handle-command.ts';
@@ -79,6 +88,7 @@ export const updateKey = (
     decide: async (state, held) => {
       const { orgId } = asker;
       const own = state.exists && state.orgId === orgId ? state : undefined;
+      if (own) refuseOthers(asker, withPolicies(services.models, orgId, own.document));
       const { document: wanted, remarks } = own ? change(own.document) : nothing;
       const { document: filled, facts, checks } = factsOf(services, asker, wanted);
       const { document: settled, generated } = await settleKeySecrets(filled, own?.document);
@@ -99,6 +109,7 @@ export function rotateKey(services: KeyServices, asker: Asker, { keyHash, text, 
     decide: (state, held) => {
       const own = state.exists && state.orgId === orgId ? state : undefined;
       if (!own) throw keyUnknown();
+      refuseOthers(asker, withPolicies(services.models, orgId, own.document));
       if (userOf(own.document) !== undefined) {
         throw bodyMalformed('a basic user has no key that could be rotated; change the password');
       }
@@ -175,10 +186,15 @@ export function previewKey(
 export const deleteKey = (services: KeyServices, asker: Asker, keyHash: KeyHash): Command =>
   onDocument(services, asker, {
     ...target(services, asker.orgId, keyHash, 'DeleteKey'),
-    decide: (state) => ({
-      events: key.decide({ type: 'DeleteKey', orgId: asker.orgId, keyHash }, state),
-      body: { Message: 'Key deleted successfully.', Meta: null, Status: 'OK' },
-    }),
+    decide: (state) => {
+      const { orgId } = asker;
+      if (state.exists && state.orgId === orgId)
+        refuseOthers(asker, withPolicies(services.models, orgId, state.document));
+      return {
+        events: key.decide({ type: 'DeleteKey', orgId, keyHash }, state),
+        body: { Message: 'Key deleted successfully.', Meta: null, Status: 'OK' },
+      };
+    },
   });
 
 const target = ({ store, secrets }: KeyServices, orgId: OrgId, keyHash: KeyHash, type: string) => ({

@@ -10,7 +10,15 @@ import { keysWithPolicy } from '../../projections/keys.ts';
 import { isNameTaken } from '../../projections/policies.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
 import type { AccessBody } from './access-bodies.ts';
-import { type AccessServices, type Asker, apisOf, beyond, onDocument, withApis } from './access-commands.ts';
+import {
+  type AccessServices,
+  type Asker,
+  apisOf,
+  beyond,
+  onDocument,
+  refuseOthers,
+  withApis,
+} from './access-commands.ts';
 import { documentSha256 } from './derived-fields.ts';
 import type { Command } from './handle-command.ts';
 import { remarked } from './key-commands.ts';
@@ -44,6 +52,7 @@ export const updatePolicy = (
     ...target(services, policyId, 'UpdatePolicy'),
     decide: (state) => {
       const own = state.exists && state.orgId === asker.orgId ? state : undefined;
+      if (own) refuseOthers(asker, [own.document]);
       const wanted = own ? change(own.document) : { document: {}, remarks: [] };
       const events = policy.decide({ type: 'UpdatePolicy', ...wantedOf(services, asker, policyId, wanted) }, state);
       return { events, body: answered(policyId, 'Data updated'), headers: remarked(wanted.remarks) };
@@ -57,6 +66,7 @@ export const deletePolicy = (services: AccessServices, asker: Asker, policyId: P
     ...target(services, policyId, 'DeletePolicy'),
     decide: (state) => {
       const { orgId } = asker;
+      if (state.exists && state.orgId === orgId) refuseOthers(asker, [state.document]);
       const usedBy = usersOf(services.models, orgId, policyId);
       const events = policy.decide({ type: 'DeletePolicy', orgId, policyId, usedBy, isForced }, state);
       return { events, body: answered(policyId, 'Data deleted') };

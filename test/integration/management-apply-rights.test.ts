@@ -1,7 +1,7 @@
 /** What a token needs to apply a declarative set, and what it does not learn. */
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
-import { oas, policyOf } from '../support/declared-objects.ts';
+import { keyOf, oas, policyOf } from '../support/declared-objects.ts';
 import { json, listenAt } from '../support/management-refusals.ts';
 import { startTestManagement, type TestManagement } from '../support/management-server.ts';
 
@@ -9,7 +9,9 @@ describe('the token that applies a set', () => {
   let management: TestManagement;
   before(async () => {
     management = await startTestManagement({ isInstalled: true });
-    const orders = JSON.stringify({ objects: [oas('orders'), oas('other')] });
+    const shared = policyOf('shared', { access_rights: { orders: {}, other: {} } });
+    const holder = keyOf('a', { apply_policies: ['shared'] });
+    const orders = JSON.stringify({ objects: [oas('orders'), oas('other'), shared, holder] });
     expect((await management.call('POST', '/api/config/apply', orders, json)).status).to.equal(200);
   });
   after(() => management[Symbol.asyncDispose]());
@@ -62,6 +64,32 @@ describe('the token that applies a set', () => {
       ['orders'],
       { objects: [policyOf('q', { access_rights: { other: {} } })] },
       [422, 'apply_refused'],
+    ],
+    [
+      'takes no access to another API from a policy',
+      ['policies:write'],
+      ['orders'],
+      { objects: [policyOf('shared', { access_rights: { orders: {} } })] },
+      [422, 'apply_refused'],
+    ],
+    [
+      'takes no policy that opens another API from a key',
+      ['keys:write'],
+      ['orders'],
+      { objects: [keyOf('a', { access_rights: { orders: {} } })] },
+      [422, 'apply_refused'],
+    ],
+    [
+      'leaves as it is what opens another API',
+      ['policies:write', 'keys:write'],
+      ['orders'],
+      {
+        objects: [
+          policyOf('shared', { access_rights: { orders: {}, other: {} } }),
+          keyOf('a', { apply_policies: ['shared'] }),
+        ],
+      },
+      [200, undefined],
     ],
   ] as const) {
     it(name, async () => {

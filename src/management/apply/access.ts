@@ -9,7 +9,7 @@ import { textAt, texts } from '../../../domain/json.ts';
 import { key } from '../../../domain/key.ts';
 import type { Labels } from '../../../domain/labels.ts';
 import { policy } from '../../../domain/policy.ts';
-import { apisOf, beyond, withApiNames } from '../access-commands.ts';
+import { apisOf, beyond, refuseOthers, withApiNames, withPolicies } from '../access-commands.ts';
 import { openDocument, takeKeySecrets } from '../definition-secrets.ts';
 import { documentSha256 } from '../derived-fields.ts';
 import { expectedOf, type Loaded, loadKey, loadPolicy } from '../load.ts';
@@ -52,23 +52,25 @@ export async function applyPolicy(context: ApplyContext, object: SetObject, inde
     loaded,
     read: () => deps.accessBodies.policy({ ...object.document, id: policyId }, orgId).document,
     decide: (wanted, labels) => {
+      const { state } = loaded;
+      if (state.exists) refuseOthers(applier, [state.document]);
       const { document, unknownApis } = withApiNames(wanted, world.apiName);
       if (unknownApis.length > 0) {
         const message = `there are no APIs ${unknownApis.join(', ')}`;
         throw policyInvalid([{ pointer: '/access_rights', code: 'unknown', message }]);
       }
-      const foreign = beyond({ ...applier, ifMatch: undefined }, apisOf(document));
+      const foreign = beyond(applier, apisOf(document));
       if (foreign.length > 0) throw accessExceeds('/access_rights', `not yours to give: ${foreign.join(', ')}`);
       const isNameTaken = world.isPolicyNameTaken(textAt(document, 'name') ?? '', policyId);
       const stated = { orgId, policyId, document, docSha256: documentSha256(document), labels, isNameTaken };
-      const type = loaded.state.exists ? 'UpdatePolicy' : 'CreatePolicy';
-      return { events: policy.decide({ type, ...stated }, loaded.state) };
+      const type = state.exists ? 'UpdatePolicy' : 'CreatePolicy';
+      return { events: policy.decide({ type, ...stated }, state) };
     },
   });
 }
 
 export async function applyKey(context: ApplyContext, object: SetObject, index: number): Promise<ApplyItem> {
-  const { deps, orgId } = context;
+  const { deps, orgId, applier } = context;
   const keyHash = toKeyHash(object.id);
   const loaded = await loadKey(deps.store, keyHash);
   const { state } = loaded;
@@ -79,6 +81,7 @@ export async function applyKey(context: ApplyContext, object: SetObject, index: 
     loaded,
     read: () => deps.accessBodies.key(object.document, orgId).document,
     decide: (wanted, labels) => {
+      if (own) refuseOthers(applier, withPolicies(deps.models, orgId, own.document));
       if (textAt(wanted, 'basic_auth_data', 'password') !== undefined) {
         const message = 'a set takes no passwords: users are made and changed at /api/keys';
         throw keyInvalid([{ pointer: '/basic_auth_data/password', code: 'not_offered', message }]);
@@ -106,7 +109,7 @@ function keyFacts({ world, applier }: ApplyContext, wanted: JsonObject) {
     facts: {
       unknownPolicies: named.filter((one) => !one.found).map(({ id }) => id),
       unknownApis,
-      apisBeyond: beyond({ ...applier, ifMatch: undefined }, [document, ...policies].flatMap(apisOf)),
+      apisBeyond: beyond(applier, [document, ...policies].flatMap(apisOf)),
       mayAllowAll: applier.mayAllowAll,
       policies,
     },
