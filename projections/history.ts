@@ -204,6 +204,34 @@ export function listAggregates(
   return found.map(({ id, body }) => ({ stream: id, now: body as AggregateNow }));
 }
 
+const deletions: Readonly<Record<string, DomainEvent['type']>> = {
+  ...{ api: 'ApiDefinitionDeleted', cert: 'CertificateDeleted', key: 'KeyDeleted', policy: 'PolicyDeleted' },
+  webhook: 'WebhookDeleted',
+};
+const deletionsPerLookUp = 500;
+
+/** Streams of a kind that the organisation gave up after a position, and that another one has taken since. */
+export function* lostStreams(
+  documents: DocumentReader,
+  orgId: OrgId,
+  kind: string,
+  position: Position,
+): Generator<string> {
+  const told = new Set<string>();
+  const own = within(orgId, `kind:${kind}`);
+  const labels = [own, within(orgId, `type:${deletions[kind]}`)];
+  for (let after: string | undefined = justAfter(position); after !== undefined; ) {
+    const found = documents.list(history, { labels, after, limit: deletionsPerLookUp });
+    for (const { body } of found) {
+      const stream = `${kind}-${(body as Entry).aggregate.id}`;
+      if (told.has(stream) || documents.get(aggregates, stream)?.labels.includes(own)) continue;
+      told.add(stream);
+      yield stream;
+    }
+    after = found.length < deletionsPerLookUp ? undefined : found.at(-1)?.sort;
+  }
+}
+
 /** The last event at or before a position, of the whole organisation: one look-up in an index, like the next ones. */
 export const lastEntryAt = (documents: DocumentReader, orgId: OrgId, position: Position): HistoryEntry | undefined =>
   lastEntry(documents, organisation(orgId), position);

@@ -1,7 +1,7 @@
 /** What lists showed at a position: the last entry of each object up to there, as documents that the queries of today read. */
 import { categoryOf, type Position } from '../domain/event-store.ts';
 import type { OrgId } from '../domain/ids.ts';
-import { lastEntryOfStream, listAggregates } from './history.ts';
+import { lastEntryOfStream, listAggregates, lostStreams } from './history.ts';
 import { listings } from './listed-state.ts';
 import type { Document, DocumentQuery, DocumentReader } from './read-model-store.ts';
 
@@ -19,7 +19,8 @@ export type PastObject = {
 };
 
 /**
- * The objects of a kind that were there, in the order of their first events. Only what has changed since costs a look-up,
+ * The objects of a kind that were there, in the order of their first events; those whose ids another organisation has by now
+ * come last. Only what has changed since costs a look-up,
  * which is made when the object is asked for: what is before a position does not change meanwhile.
  */
 export function* objectsAt(
@@ -34,6 +35,10 @@ export function* objectsAt(
       const then = lastEntryOfStream(documents, orgId, stream, position);
       if (then) yield* objectOf(stream, then, then.state);
     }
+  }
+  for (const stream of lostStreams(documents, orgId, kind, position)) {
+    const then = lastEntryOfStream(documents, orgId, stream, position);
+    if (then) yield* objectOf(stream, then, then.state);
   }
 }
 

@@ -12,7 +12,7 @@ import { documentDifference } from './config-diff.ts';
 import type { ConfigKind } from './config-objects.ts';
 import { Rejection } from './errors.ts';
 import type { Command, Plan, PlannedWrite } from './handle-command.ts';
-import { type Conflict, restoreClaims, routeChanges } from './restore-claims.ts';
+import { type Conflict as RouteConflict, restoreClaims, routeChanges } from './restore-claims.ts';
 import { type RestoreDeps, type RestoreItem, type RestoreRequest, restoreItems } from './restore-plan.ts';
 
 type RestoreOptions = RestoreRequest & {
@@ -42,7 +42,8 @@ async function planRestore(deps: Deps, options: RestoreOptions, commandId: strin
   const head = await store.head();
   await awaitPosition(['history'], head, deps.projector.waitFor);
   const items = await restoreItems(deps, options, head);
-  const { writes: claims, conflicts } = await restoreClaims(store, orgId, items, commandId);
+  const { writes: claims, conflicts: routes } = await restoreClaims(store, orgId, items, commandId);
+  const conflicts = [...items.flatMap(takenId), ...routes];
   if (!isDryRun) refuse(items, conflicts, allowHoles);
   const done = doneBefore(deps, options, head, commandId);
   const closing = await closingWrite(
@@ -69,6 +70,13 @@ async function planRestore(deps: Deps, options: RestoreOptions, commandId: strin
   };
 }
 
+/** `route`: null where it is the id that is taken. */
+type Conflict = Pick<RestoreItem, 'kind'> &
+  Omit<RouteConflict, 'kind' | 'route'> & { readonly route: RouteConflict['route'] | null };
+
+const takenId = ({ kind, id, isTaken }: RestoreItem): readonly Conflict[] =>
+  isTaken ? [{ kind, id, route: null, message: 'the id belongs to another organisation now' }] : [];
+
 /** Nothing is applied unless everything that was asked for can be. */
 function refuse(items: readonly RestoreItem[], conflicts: readonly Conflict[], allowHoles: boolean): void {
   const refused = items.filter(({ problems }) => problems.length > 0);
@@ -81,7 +89,7 @@ function refuse(items: readonly RestoreItem[], conflicts: readonly Conflict[], a
   }
   if (conflicts.length > 0) {
     const lines = conflicts.slice(0, maxLines).map(({ id, message }) => `${id}: ${message}`);
-    throw new Rejection('restore_conflicts', `Routes are taken:\n${lines.join('\n')}`, {
+    throw new Rejection('restore_conflicts', `Others have what comes back:\n${lines.join('\n')}`, {
       members: { conflicts: conflicts.map((conflict) => ({ ...conflict })) },
     });
   }

@@ -78,6 +78,8 @@ export type RestoreItem = {
   readonly after?: JsonObject;
   readonly api?: { readonly now: ApiState; readonly past: ApiState };
   readonly hole?: Hole;
+  /** Another organisation has its id by now. */
+  readonly isTaken: boolean;
   /** Why today's rules refuse it. */
   readonly problems: readonly Problem[];
   readonly warnings: readonly string[];
@@ -142,9 +144,8 @@ async function apiItem(
     ? await reopened(deps.secrets, any.stream, was, takeApiSecrets)
     : { state: was, clear: {}, gone: undefined };
   const toRevision = String(past?.revision ?? '');
-  const { problems, warnings } = then.exists
-    ? await judged(deps, orgId, any.id, { ...then, document: clear })
-    : unjudged;
+  const { problems, warnings } =
+    then.exists && !foreign ? await judged(deps, orgId, any.id, { ...then, document: clear }) : unjudged;
   const { change, events } = restoreApi({ orgId, apiId, toRevision, warnings }, now, then, { keepNew, reason });
   if (change === 'none') return undefined;
   const before = now.exists ? now : undefined;
@@ -156,16 +157,11 @@ async function apiItem(
     ...(then.exists ? { after: comparable(then) } : {}),
     ...(gone === undefined ? {} : { hole: holeOf(any, gone) }),
     api: { now, past: then },
-    problems: foreign ? [foreignProblem] : problems,
+    isTaken: foreign,
+    problems,
     warnings: [],
   };
 }
-
-const foreignProblem: Problem = {
-  pointer: '',
-  code: 'api_exists',
-  message: 'the id belongs to another organisation now',
-};
 
 type Judged = { readonly problems: readonly Problem[]; readonly warnings: readonly Warning[] };
 
@@ -212,6 +208,7 @@ async function certificateItem(
     ...(now ? { before: certificateDocument(now) } : {}),
     ...(then ? { after: certificateDocument(then) } : {}),
     ...hole,
+    isTaken: false,
     problems: [],
     warnings: isExpired ? ['the certificate is expired'] : [],
   };
@@ -225,14 +222,14 @@ function accessItem<State extends { readonly exists: false } | AccessThere>(
   { change, events }: Restored<DomainEvent>,
 ): RestoreItem | undefined {
   if (change === 'none') return undefined;
-  const isForeign = loaded.state.exists && !now.exists;
   return {
     ...{ kind: any.kind, id: any.id, name: (past ?? any).name, change },
     ...(past ? { toRevision: String(past.revision) } : {}),
     write: { stream: any.stream, expected: expectedOf(loaded), events },
     ...(now.exists ? { before: comparable(now) } : {}),
     ...(then.exists ? { after: comparable(then) } : {}),
-    problems: isForeign ? [{ ...foreignProblem, code: `${any.kind}_exists` }] : [],
+    isTaken: loaded.state.exists && !now.exists,
+    problems: [],
     warnings: [],
   };
 }

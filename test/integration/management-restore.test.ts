@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { gatewayReport } from '../support/gateway-report.ts';
 import { apiCreated, apiDeleted } from '../support/given.ts';
 import { json, listenAt, named, streams } from '../support/management-refusals.ts';
-import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { orgId, startTestManagement, streamsType, type TestManagement } from '../support/management-server.ts';
 import { selfSigned } from '../support/test-ca.ts';
 
 describe('a restore', () => {
@@ -183,5 +183,36 @@ describe('a restore', () => {
       .that.matches(/^\/api\/old\/x-svc-api-gateway\//);
     expect(await configuration.head()).to.equal(before);
     expect(listOf(await restore({ at }, '?dryRun=true'), 'refused').map(({ id }) => id)).to.deep.equal(['old']);
+  });
+
+  it('is refused as a whole while another organisation has the id of what comes back', async () => {
+    const acme = { ...json, 'x-svc-org': 'ac'.repeat(12) };
+    await write('POST', '/api/organisations', JSON.stringify({ id: 'ac'.repeat(12), name: 'Acme' }), json);
+    await create('orders');
+    await write('POST', '/api/policies', JSON.stringify({ id: 'gold', name: 'Gold' }), json);
+    const at = await create('other');
+    await remove('orders');
+    await write('DELETE', '/api/policies/gold');
+    await move('other', '/moved/');
+    await write('POST', streams, named('orders', listenAt('/theirs/')), { ...acme, 'content-type': streamsType });
+    const head = await write('POST', '/api/policies', JSON.stringify({ id: 'gold', name: 'Theirs' }), acme);
+
+    const message = 'the id belongs to another organisation now';
+    const conflicts = [
+      { kind: 'api', id: 'orders', route: null, message },
+      { kind: 'policy', id: 'gold', route: null, message },
+    ];
+    const shown = await restore({ at }, '?dryRun=true');
+    expect([shown.status, shown.json['conflicts']]).to.deep.equal([200, conflicts]);
+    const refused = await restore({ at });
+    expect([refused.status, refused.json['code'], refused.json['conflicts']]).to.deep.equal([
+      ...[409, 'restore_conflicts', conflicts],
+    ]);
+    expect(refused.json['detail']).to.include(`orders: ${message}`);
+    expect(await configuration.head()).to.equal(head);
+
+    const known = listOf(await call('GET', `/api/apis?at=${at}`), 'apis').map(({ id }) => id);
+    expect(known).to.have.members(['orders', 'other']);
+    expect((await restore({ at }, '', { 'x-svc-org': 'ac'.repeat(12) })).json['conflicts']).to.deep.equal([]);
   });
 });

@@ -78,7 +78,7 @@ export const configSchemas: JsonObject = {
     },
     kept: list(named),
     holes: list({ ...named, kid: text }),
-    conflicts: list({ kind: text, id: text, route: text, message: text }),
+    conflicts: list({ kind: text, id: text, route: maybeText, message: text }),
     refused: list({ ...named, problems: objects }),
     warnings: list({ ...named, text }),
     affects: closed({

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { padPosition } from '../../../domain/event-store.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
+import { type OrgId, toOrgId } from '../../../domain/ids.ts';
 import { apiCatalog, listApis } from '../../../projections/api-catalog.ts';
 import { certificateList, listCertificates } from '../../../projections/certificate-list.ts';
 import { historyProjection } from '../../../projections/history.ts';
@@ -84,5 +85,25 @@ describe('the past of lists', () => {
     expect(at(padPosition('1'))).to.deep.equal([['orders', 0]]);
     expect(at(padPosition('2'))).to.deep.equal([['orders', 1]]);
     expect(at(padPosition('3'))).to.deep.equal([]);
+  });
+
+  it('knows what was there although another organisation has the id by now, and shows it to that one only then', () => {
+    const other = toOrgId('other');
+    const taken = folded(
+      historyProjection,
+      ...[apiCreated(), apiPatched(), apiDeleted(), apiCreated({ orgId: other }), apiCreated({ id: 'x' })],
+      ...[apiDeleted('x'), apiCreated({ id: 'x' })],
+    );
+    const at = (orgId: OrgId, position: number) =>
+      [...objectsAt(taken, orgId, 'api', padPosition(String(position)))].map(({ id, revision }) => [id, revision]);
+    expect([1, 2, 3, 4, 5, 6].map((position) => at(org, position))).to.deep.equal([
+      ...[[['orders', 0]], [['orders', 1]], [], [], [['x', 0]], []],
+    ]);
+    expect([2, 3, 4, 7].map((position) => at(other, position))).to.deep.equal([
+      [],
+      [],
+      [['orders', 3]],
+      [['orders', 3]],
+    ]);
   });
 });
