@@ -53,7 +53,7 @@ export type VerifyFlags = OutputFlags & {
 export async function verifyTrail(terminal: Terminal, given: string, flags: VerifyFlags): Promise<void> {
   const path = resolve(terminal.workingDirectory, given);
   const keyId = flags.publicKey === undefined ? flags.keyId : readKeyId(terminal, flags.publicKey);
-  const result = await verifyExport(linesOf(path), {
+  const result = await verifyExport(linesOf(path, given), {
     ...(keyId === undefined ? {} : { keyId }),
     ...(flags.anchors === undefined ? {} : { copies: readCopies(terminal, flags.anchors) }),
   });
@@ -78,16 +78,26 @@ function printGood(terminal: Terminal, file: string, result: Verification, isKey
   if (!isKeyGiven) terminal.print('Compare the key with the one you noted, or give it with --key-id or --public-key.');
 }
 
-async function* linesOf(path: string): AsyncGenerator<string> {
-  const input = createReadStream(path, 'utf8');
+async function* linesOf(path: string, given: string): AsyncGenerator<string> {
   // Only the line feed ends a line: texts may hold other separators.
   let rest = '';
-  for await (const chunk of input) {
+  for await (const chunk of textOf(path, given)) {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
     yield* lines;
   }
   if (rest !== '') yield rest;
+}
+
+/** A failure is one of the trail (exit code 1), not of the flags. */
+async function* textOf(path: string, given: string): AsyncGenerator<string> {
+  try {
+    yield* createReadStream(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const text = code === 'ENOENT' ? `there is no file ${given}` : `${given} cannot be read (${code})`;
+    throw new Error(text, { cause: error });
+  }
 }
 
 function readKeyId(terminal: Terminal, file: string): string {
@@ -101,9 +111,17 @@ function readKeyId(terminal: Terminal, file: string): string {
 /** No copy at all is the wrong folder, or somebody took them away: it must not pass for proof. */
 function readCopies(terminal: Terminal, folder: string): readonly AnchorEvent[] {
   const path = resolve(terminal.workingDirectory, folder);
-  const copies = readdirSync(path)
+  const copies = namesIn(path, folder)
     .filter((name) => /^anchor-\d+\.json$/.test(name))
     .map((name) => JSON.parse(readFileSync(join(path, name), 'utf8')) as AnchorEvent);
   if (copies.length === 0) throw new UsageError(`--anchors: ${folder} holds no copy of an anchor (anchor-….json)`);
   return copies;
+}
+
+function namesIn(path: string, folder: string): readonly string[] {
+  try {
+    return readdirSync(path);
+  } catch (error) {
+    throw new UsageError(`--anchors: ${folder} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
 }

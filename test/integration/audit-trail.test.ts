@@ -73,6 +73,12 @@ describe('audit trail', () => {
     expect(other.err).to.contain('[anchor_signature]');
     const { keyId } = JSON.parse(String(text.trim().split('\n').at(-1)));
     expect((await svc(['audit', 'verify', 'audit.ndjson', '--key-id', keyId], options)).code).to.equal(0);
+    const missing = await svc(['audit', 'verify', 'nope'], options);
+    expect([missing.code, missing.err]).to.deep.equal([1, 'svc: there is no file nope\n']);
+    const folderItself = await svc(['audit', 'verify', '.'], options);
+    expect([folderItself.code, folderItself.err]).to.deep.equal([1, 'svc: . cannot be read (EISDIR)\n']);
+    const noFolder = await svc(['audit', 'verify', 'audit.ndjson', '--anchors', 'nope'], options);
+    expect([noFolder.code, noFolder.err]).to.deep.equal([2, 'svc: --anchors: nope cannot be read (ENOENT)\n']);
     const noCopies = await svc(['audit', 'verify', 'audit.ndjson', '--anchors', '.'], options);
     expect([noCopies.code, noCopies.err]).to.deep.equal([
       2,
