@@ -6,7 +6,7 @@ import { isObject } from '../../domain/json.ts';
 import { ClientError } from '../management/client.ts';
 import { type ConfirmFlags, confirm, withConfirm } from './confirm.ts';
 import { type ConnectionFlags, connect, withConnection } from './connection.ts';
-import { type Declared, readDeclared } from './declared.ts';
+import { type Declared, readSet } from './declared.ts';
 import {
   type Applied,
   bodyOf,
@@ -51,7 +51,7 @@ export function apply(command: Command, terminal: Terminal): void {
 
 async function run(terminal: Terminal, files: readonly string[], flags: Flags): Promise<void> {
   if ((flags.plan === undefined) === (files.length === 0)) throw new UsageError('name files, or a plan with --plan');
-  const declared = files.length === 0 ? [] : readDeclared(terminal, files);
+  const declared = files.length === 0 ? [] : readSet(terminal, files, flags);
   const body = flags.plan === undefined ? bodyOf(declared, flags) : readPlan(terminal, flags.plan);
   const applied = flags.dryRun
     ? await sendSet(terminal, flags, body, { isDryRun: true, declared })

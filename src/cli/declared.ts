@@ -24,6 +24,18 @@ export function readDeclared(terminal: Terminal, paths: readonly string[]): read
   return paths.flatMap((path) => filesAt(terminal, path)).flatMap(({ file, text }) => objectsIn(file, text));
 }
 
+/** The same for a set. One without objects does something only when it prunes; else the folder is the wrong one. */
+export function readSet(
+  terminal: Terminal,
+  paths: readonly string[],
+  { prune }: { readonly prune?: boolean },
+): readonly Declared[] {
+  const declared = readDeclared(terminal, paths);
+  if (declared.length > 0 || prune) return declared;
+  const hold = paths.length === 1 ? 'holds' : 'hold';
+  throw new UsageError(`${paths.join(', ')} ${hold} no objects; read are files that end in ${extensions.join(', ')}`);
+}
+
 type Source = { readonly file: string; readonly text: string };
 
 function filesAt(terminal: Terminal, path: string): readonly Source[] {

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type ConnectionFlags, withConnection } from './connection.ts';
-import { readDeclared } from './declared.ts';
+import { readSet } from './declared.ts';
 import {
   bodyOf,
   differences,
@@ -28,7 +28,7 @@ export function plan(command: Command, terminal: Terminal): void {
 }
 
 async function run(terminal: Terminal, files: readonly string[], flags: Flags): Promise<void> {
-  const declared = readDeclared(terminal, files);
+  const declared = readSet(terminal, files, flags);
   const body = bodyOf(declared, flags);
   const planned = await sendSet(terminal, flags, body, { isDryRun: true, declared });
   const content = { format: planFormat, base: planned.base, set: body, changes: differences(planned) };

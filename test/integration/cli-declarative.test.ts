@@ -92,6 +92,29 @@ describe('declarative files', () => {
     ]);
   });
 
+  it('that cannot be read or are no JSON or YAML are no difference: diff exits 1, the others 2', async () => {
+    file('broken.yaml', 'a: [');
+    file('broken.json', '{');
+    mkdirSync(folder.file('empty'));
+    for (const [name, text] of [
+      ['broken.yaml', /^svc: broken\.yaml: /],
+      ['broken.json', /^svc: broken\.json is not JSON/],
+      ['nope', /^svc: nope cannot be read \(ENOENT\)/],
+      ['empty', /^svc: empty holds no objects; read are files that end in \.json, \.yaml, \.yml\n$/],
+    ] as const) {
+      for (const [command, expected] of [
+        [['diff'], 1],
+        [['apply'], 2],
+        [['plan', '-o', '-'], 2],
+      ] as const) {
+        const { code, out, err } = await run([...command, name]);
+        expect([code, out], `${command[0]} ${name}: ${err}`).to.deep.equal([expected, '']);
+        expect(err).to.match(text);
+      }
+    }
+    expect((await run(['diff', '--help'])).out).to.match(/1 when a file\s+cannot be read or is not\s+valid/);
+  });
+
   it('are coloured on a terminal, and not when that is not wanted', async () => {
     file('gold.yaml', policy('gold'));
     const shown = await run(['diff', 'gold.yaml'], { isInteractive: true });
