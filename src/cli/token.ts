@@ -87,6 +87,9 @@ async function create(terminal: Terminal, flags: CreateFlags): Promise<void> {
   };
   const answer = await connect(terminal, flags).send('POST', '/api/tokens', { body });
   await printText(terminal, flags, answer.body);
+  const { id, scopes, roles } = answer.body as Token;
+  if (scopes.length + roles.length > 0) return;
+  terminal.printError(`Token ${id} has no scope and no role: it may do nothing. Give --scope or --role.`);
 }
 
 /** The text alone on the standard output, so that it can go into a file. */

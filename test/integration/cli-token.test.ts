@@ -36,7 +36,7 @@ describe('svc token against a management server', () => {
 
   it('takes an end in any form, and says all of it as JSON', async () => {
     const endOf = async (expires: string) => {
-      const { out, err } = await ask('create', '--name', 'x', '--expires', expires, '--json');
+      const { out, err } = await ask('create', '--name', 'x', '--role', 'viewer', '--expires', expires, '--json');
       expect(err).to.equal('');
       return (JSON.parse(out) as { readonly expiresAt: string | null }).expiresAt;
     };
@@ -46,6 +46,17 @@ describe('svc token against a management server', () => {
     const wrong = await ask('create', '--name', 'x', '--expires', 'soon');
     expect(wrong.code).to.equal(2);
     expect(wrong.err).to.contain('--expires: "soon" is no span');
+  });
+
+  it('says so when a token may do nothing', async () => {
+    for (const form of [[], ['--json']]) {
+      const { code, out, err } = await ask('create', '--name', 'x', ...form);
+      expect([code, out === ''], err).to.deep.equal([0, false]);
+      expect(err).to.match(
+        /Token [0-9a-f]{20} has no scope and no role: it may do nothing\. Give --scope or --role\.\n$/,
+      );
+    }
+    expect((await ask('create', '--name', 'x', '--scope', 'apis:read')).err).to.not.contain('nothing');
   });
 
   it('wants a name', async () => expect((await ask('create')).code).to.equal(2));
