@@ -134,6 +134,20 @@ describe('a management token', () => {
     expect([same.headers.get('x-svc-unchanged'), same.headers.get('etag')]).to.deep.equal(['true', '"1"']);
   });
 
+  it('takes back what a read shows of its APIs: null where there is no limit, and never instead of one', async () => {
+    const put = async (id: string, apis: readonly string[] | null) => {
+      const answer = await send('PUT', `/api/tokens/${id}`, { apis });
+      return [answer.status, answer.headers.get('x-svc-unchanged') ?? answer.headers.get('x-svc-error-code')];
+    };
+    const { id } = await issue(management, { scopes: ['apis:read'] });
+    const shown = (await send('GET', `/api/tokens/${id}`)).json;
+    expect([shown['apis'], await put(id, null)]).to.deep.equal([null, [200, 'true']]);
+    expect(await put(id, ['demo', 'orders'])).to.deep.equal([200, null]);
+    expect(await put(id, null)).to.deep.equal([403, 'token_exceeds']);
+    expect(await put(id, ['orders'])).to.deep.equal([200, null]);
+    expect((await send('PUT', `/api/tokens/${id}`, { name: 'kept' })).json['apis']).to.deep.equal(['orders']);
+  });
+
   it('is told once: a repeat learns the rest', async () => {
     const key = { 'idempotency-key': 'once' };
     const { id, token } = await issue(management, { scopes: ['apis:read'] }, key);

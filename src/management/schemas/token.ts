@@ -26,6 +26,13 @@ const rights = {
   apis: { ...names, minItems: 1, maxItems: 1_000, description: 'Scopes about APIs hold for these ids only.' },
 };
 
+/** As it is shown. */
+const maybeApis = {
+  ...rights.apis,
+  type: ['array', 'null'],
+  description: `${rights.apis.description} null: every one.`,
+};
+
 const status = { type: 'string', enum: ['active', 'expired', 'revoked'] };
 
 const shown = {
@@ -41,7 +48,7 @@ const token = closed({
 
 export const tokenSchemas: JsonObject = {
   TokenRequest: closed({ name, ...rights, expiresAt }, ['name']),
-  TokenUpdate: { ...closed({ name, ...rights, expiresAt }, []), minProperties: 1 },
+  TokenUpdate: { ...closed({ name, ...rights, apis: maybeApis, expiresAt }, []), minProperties: 1 },
   TokenRotation: closed({ overlap: { type: 'string', maxLength: 40, description: 'Duration: `1h`, `PT1H`.' } }, []),
   Token: token,
   IssuedToken: closed({ ...shown, token: maybe }),

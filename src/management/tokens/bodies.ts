@@ -15,7 +15,7 @@ export type TokenBodies = {
   /** An end that is left out is no later than `longest` (null: no bound). */
   readonly request: (body: Uint8Array, now: Date, longest: string | null) => TokenTerms;
   /** What is left out stays. */
-  readonly update: (body: Uint8Array, now: Date) => Partial<TokenTerms>;
+  readonly update: (body: Uint8Array, now: Date) => TokenChange;
   /** How long the text before is taken, in ms; 0: no longer. */
   readonly rotation: (body: Uint8Array) => number;
 };
@@ -23,11 +23,14 @@ export type TokenBodies = {
 const defaultLifeMs = 90 * 24 * 3_600_000;
 const maxOverlapMs = 7 * 24 * 3_600_000;
 
+/** `apis`: null for every one, which only a token has that is not narrowed. */
+export type TokenChange = Partial<Omit<TokenTerms, 'apis'>> & { readonly apis?: TokenTerms['apis'] | null };
+
 /** Compiles the schemas once. */
 export function createTokenBodies(roles: Roles): TokenBodies {
   const ajv = new Ajv2020({ allErrors: true, strict: false });
   const judged = (name: keyof typeof tokenSchemas & string) => {
-    const validate = ajv.compile<Partial<TokenTerms> & { readonly overlap?: string }>(tokenSchemas[name] as JsonObject);
+    const validate = ajv.compile<TokenChange & { readonly overlap?: string }>(tokenSchemas[name] as JsonObject);
     return (body: Uint8Array) => {
       const value: unknown = readJsonObject(body);
       if (validate(value)) return value;
@@ -39,7 +42,7 @@ export function createTokenBodies(roles: Roles): TokenBodies {
     };
   };
   const [request, update, rotation] = [judged('TokenRequest'), judged('TokenUpdate'), judged('TokenRotation')];
-  const checked = (given: Partial<TokenTerms>, now: Date): Partial<TokenTerms> => {
+  const checked = (given: TokenChange, now: Date): TokenChange => {
     const { scopes = [], roles: named = [], expiresAt } = given;
     const problems = [
       ...unknownNames('scopes', scopes, scopeNames),

@@ -10,6 +10,7 @@ import type { Command, Plan, PlannedWrite } from '../handle-command.ts';
 import { expectedOf, type Loaded, loadToken } from '../load.ts';
 import type { Reply } from '../responses.ts';
 import { grantOf, isAdministrator, type Roles } from '../roles.ts';
+import type { TokenChange } from './bodies.ts';
 import { hasEnded } from './directory.ts';
 import { keptOf, newTokenText } from './text.ts';
 
@@ -61,14 +62,16 @@ export function issueToken(
 }
 
 /** `change`: what is to be different. */
-export const updateToken = (services: TokenCommands, wish: Wish, change: Partial<TokenTerms>): Command =>
+export const updateToken = (services: TokenCommands, wish: Wish, { apis, ...change }: TokenChange): Command =>
   onToken('UpdateToken', services, wish, ({ state }) => {
     const before: TokenTerms = state.exists ? state.terms : { name: '', scopes: [], roles: [], expiresAt: null };
-    const wanted = { ...before, ...change };
+    const { apis: held, ...rest } = before;
+    const within = apis === undefined ? held : (apis ?? undefined);
+    const wanted: TokenTerms = { ...rest, ...change, ...(within ? { apis: within } : {}) };
     const { orgId, tokenId } = wish;
     const { roles } = services;
-    const [grant, held] = [grantOf(roles, wanted), grantOf(roles, before)];
-    const events = token.decide({ type: 'UpdateToken', orgId, tokenId, ...wanted, grant, held }, state);
+    const grants = { grant: grantOf(roles, wanted), held: grantOf(roles, before) };
+    const events = token.decide({ type: 'UpdateToken', orgId, tokenId, ...wanted, ...grants }, state);
     const [kept] = state.exists ? state.hashes : [];
     return { events, reply: { status: 200, body: shownTerms(tokenId, wanted, kept?.prefix ?? '') } };
   });
