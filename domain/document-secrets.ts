@@ -2,7 +2,16 @@
 import type { Problem } from './errors.ts';
 import type { Json, JsonObject, Secret } from './event.ts';
 import { isObject, sameJson } from './json.ts';
-import { type FindSecrets, mask, pathOf, pointerOf, type SecretPlace, secretAt, withMask } from './secret-places.ts';
+import {
+  type FindSecrets,
+  isMasked,
+  mask,
+  pathOf,
+  pointerOf,
+  type SecretPlace,
+  secretAt,
+  withMask,
+} from './secret-places.ts';
 
 /** A secret of a document, which itself shows the mask at this place. */
 export type DocumentSecret = { readonly pointer: string; readonly secret: Secret };
@@ -28,8 +37,8 @@ export type TakenSecrets = {
 };
 
 /**
- * Takes the secrets out of a document. A mask keeps what `held` has there; a text that `held` has already keeps its key, so
- * that nothing changes when nothing changed. `newKid` names the key of one that is new.
+ * Takes the secrets out of a document. A mask keeps what `held` has there, as long as it goes where it went; a text that
+ * `held` has already keeps its key, so that nothing changes when nothing changed. `newKid` names the key of one that is new.
  */
 export function takeSecrets(
   document: JsonObject,
@@ -44,12 +53,13 @@ export function takeSecrets(
   const masks: Change[] = [];
   for (const place of places) {
     const pointer = pointerOf(place.path);
-    const known = matched.get(place);
-    const problem = problemAt(place, known);
+    const match = matched.get(place);
+    const known = match?.secret;
+    const problem = problemAt(place, match);
     if (problem) problems.push({ pointer, ...problem });
     const sent = problem ? undefined : secretAt(place);
     if (sent === undefined) continue;
-    const text = sent === mask ? (known?.clear ?? '') : sent;
+    const text = isMasked(place, sent) ? (known?.clear ?? '') : sent;
     const key =
       known !== undefined && known.clear === text ? { kid: known.kid } : { kid: newKid(), isNew: true as const };
     secrets.push({ pointer, secret: { clear: text, ...key } });
@@ -63,15 +73,35 @@ export function takeSecrets(
   return { document: shown, clear, secrets, problems };
 }
 
-function problemAt(place: SecretPlace, known: HeldSecret | undefined): Omit<Problem, 'pointer'> | undefined {
+/** A stored secret and where it stood. */
+type Match = { readonly place: SecretPlace; readonly secret: HeldSecret };
+
+function problemAt(place: SecretPlace, match: Match | undefined): Omit<Problem, 'pointer'> | undefined {
   const { kind, value } = place;
   if (kind === 'text' && value !== null && typeof value !== 'string') {
     return { code: 'type', message: 'holds a secret, which must be text' };
   }
-  if (secretAt(place) !== mask || known?.clear !== undefined) return undefined;
-  return known
-    ? { code: 'secret_gone', message: 'the stored value was shredded; send another one or leave it out' }
-    : { code: 'secret_not_stored', message: `${mask} keeps a stored value, and there is none at this place` };
+  const sent = secretAt(place);
+  if (sent === undefined || !isMasked(place, sent)) return undefined;
+  if (!match) {
+    return { code: 'secret_not_stored', message: `${mask} keeps a stored value, and there is none at this place` };
+  }
+  const { clear } = match.secret;
+  if (clear === undefined) {
+    return { code: 'secret_gone', message: 'the stored value was shredded; send another one or leave it out' };
+  }
+  return movedProblem(place, match.place, sent === mask || userOf(sent) === userOf(clear));
+}
+
+const userOf = (userInfo: string): string | undefined => userInfo.split(':')[0];
+
+/** Who may write a document may not read its secrets: a mask with another address would have them sent there. */
+function movedProblem(place: SecretPlace, before: SecretPlace, isSameUser: boolean) {
+  const stored = before.destinations();
+  const isMoved = place.destinations().some((origin) => !stored.includes(origin));
+  if (!isMoved && isSameUser) return undefined;
+  const where = `${isMoved ? '' : 'its user name at '}${stored.join(', ') || 'a document without an address for it'}`;
+  return { code: 'secret_mask_moved', message: `the stored secret stays with ${where}; send the secret again` };
 }
 
 /** Which stored secret a place goes on with: the one at the same place by names, else by numbers when no list grew or shrank. */
@@ -79,23 +109,21 @@ function matchPlaces(
   places: readonly SecretPlace[],
   before: readonly SecretPlace[],
   secrets: readonly HeldSecret[],
-): ReadonlyMap<SecretPlace, HeldSecret> {
+): ReadonlyMap<SecretPlace, Match> {
   const byPointer = new Map(secrets.map((secret) => [secret.pointer, secret]));
   const held = before.flatMap((place) => {
     const secret = byPointer.get(pointerOf(place.path));
     return secret ? [{ place, secret }] : [];
   });
-  const found = new Map<SecretPlace, HeldSecret>();
-  const taken = new Set<HeldSecret>();
+  const found = new Map<SecretPlace, Match>();
+  const taken = new Set<Match>();
   const claim = (keyOf: (place: SecretPlace) => string): void => {
-    const free = new Map(
-      held.filter(({ secret }) => !taken.has(secret)).map(({ place, secret }) => [keyOf(place), secret]),
-    );
+    const free = new Map(held.filter((match) => !taken.has(match)).map((match) => [keyOf(match.place), match]));
     for (const place of places) {
-      const secret = found.has(place) ? undefined : free.get(keyOf(place));
-      if (!secret || taken.has(secret)) continue;
-      found.set(place, secret);
-      taken.add(secret);
+      const match = found.has(place) ? undefined : free.get(keyOf(place));
+      if (!match || taken.has(match)) continue;
+      found.set(place, match);
+      taken.add(match);
     }
   };
   claim(({ labels }) => labels);

@@ -1,6 +1,14 @@
 /** Where secrets stand in documents: tables of members, the places that they match, and what is a secret at a place. */
 import type { Json, JsonObject } from './event.ts';
 import { isObject, pointerStep } from './json.ts';
+import {
+  addressesAbove,
+  addressesBeside,
+  memberOf,
+  originOf,
+  userInfoOf,
+  withUserInfo,
+} from './secret-destinations.ts';
 
 /** What everybody sees in the place of a secret; sent back, it keeps what is stored. */
 export const mask = '***';
@@ -16,6 +24,8 @@ export type SecretField = {
   readonly isSecret?: (holder: JsonObject) => boolean;
   /** What is no text here is something else: a pair in a list of headers. */
   readonly isOnlyText?: true;
+  /** The addresses that get the secret, as `path`. Absent: it is sent nowhere. User info goes to its own address. */
+  readonly sentTo?: readonly (readonly string[])[];
 };
 
 /** One place where a secret may stand. `labels`: the same place by names, so that it is known again when a list is sorted anew. */
@@ -26,6 +36,8 @@ export type SecretPlace = {
   readonly labels: string;
   /** Lengths of the lists on the way. */
   readonly lengths: string;
+  /** Schemes, hosts and ports that get the secret. */
+  readonly destinations: () => readonly string[];
 };
 
 /** Finds the places in a document. */
@@ -80,18 +92,21 @@ function labelOf(element: Json): string {
   return (named[0] ?? '').toLowerCase();
 }
 
-const userInfoPattern = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#\s]*)@/i;
-
 /** The address with its user info hidden; any other text as it is. */
-export const withMask = (text: string): string => text.replace(userInfoPattern, `$1${mask}@`);
+export const withMask = (text: string): string => withUserInfo(text, mask);
 
-/** Only what the text of an address says before the `@`; undefined without. */
-const userInfoOf = (text: string): string | undefined => userInfoPattern.exec(text)?.[2] || undefined;
+/** Whether a text asks for what is stored; an address may still tell the user name before the mask. */
+export const isMasked = ({ kind }: SecretPlace, secret: string): boolean =>
+  secret === mask || (kind === 'user-info' && /^[^:]*:\*\*\*$/.test(secret));
 
-const placeOf = (visit: Visit, kind: SecretKind): SecretPlace => ({
+const placeOf = (visit: Visit, kind: SecretKind, addresses: () => readonly string[]): SecretPlace => ({
   ...{ path: visit.path, kind, value: visit.value },
   labels: visit.labels.join('\n'),
   lengths: visit.lengths.join(','),
+  destinations: () => {
+    const own = kind === 'user-info' && typeof visit.value === 'string' ? [visit.value] : [];
+    return [...new Set([...own, ...addresses()].map(originOf))];
+  },
 });
 
 /** The fields of a table. */
@@ -100,7 +115,11 @@ export const findFields =
   (document) =>
     fields
       .flatMap((field) => matches(rootOf(document), field.path).map((visit) => ({ field, visit })))
-      .flatMap(({ field, visit }) => (isSecretAt(document, field, visit) ? [placeOf(visit, field.kind)] : []));
+      .flatMap(({ field, visit }) => {
+        if (!isSecretAt(document, field, visit)) return [];
+        const place = { pattern: field.path, path: visit.path };
+        return [placeOf(visit, field.kind, () => addressesBeside(document, place, field.sentTo ?? []))];
+      });
 
 function matches(visit: Visit, pattern: readonly string[]): readonly Visit[] {
   const [step, ...rest] = pattern;
@@ -130,8 +149,9 @@ export function findBelow(
   const found: SecretPlace[] = [];
   const walk = (visit: Visit): void => {
     const kind = judge(visit.path);
-    if (typeof visit.value === 'string' && kind !== undefined) found.push(placeOf(visit, kind));
-    else for (const next of stepsBelow(visit)) walk(next);
+    if (typeof visit.value === 'string' && kind !== undefined) {
+      found.push(placeOf(visit, kind, () => (kind === 'text' ? addressesAbove(document, visit.path) : [])));
+    } else for (const next of stepsBelow(visit)) walk(next);
   };
   for (const next of stepsBelow(rootOf(document))) if (next.path[0] === member) walk(next);
   return found;
@@ -156,8 +176,3 @@ export const pathOf = (pointer: string): readonly string[] =>
 
 const valueAt = (value: Json | undefined, path: readonly string[]): Json | undefined =>
   path.reduce<Json | undefined>((current, step) => memberOf(current, step), value);
-
-function memberOf(value: Json | undefined, step: string): Json | undefined {
-  if (Array.isArray(value)) return (value as readonly Json[])[Number(step)];
-  return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
-}

@@ -42,8 +42,8 @@ export type WebhookState =
 /** What of its document is sealed. */
 export const findWebhookSecrets = findFields([
   { path: ['url'], kind: 'user-info' },
-  { path: ['headers', '*', 'value'], kind: 'text' },
-  { path: ['secret'], kind: 'text' },
+  { path: ['headers', '*', 'value'], kind: 'text', sentTo: [['url']] },
+  { path: ['secret'], kind: 'text', sentTo: [['url']] },
 ]);
 
 function decide(command: WebhookCommand, state: WebhookState): readonly WebhookEvent[] {

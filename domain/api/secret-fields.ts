@@ -13,21 +13,39 @@ const texts = (...paths: readonly string[]): readonly SecretField[] =>
 const addresses = (...paths: readonly string[]): readonly SecretField[] =>
   paths.map((path) => ({ path: split(path), kind: 'user-info' }));
 
+/** Secrets that are sent to these addresses. */
+const sent = (to: readonly string[], ...paths: readonly string[]): readonly SecretField[] =>
+  texts(...paths).map((field) => ({ ...field, sentTo: to.map(split) }));
+
 /** The key of a JWT scheme is a secret when it signs and verifies alike; otherwise it is public. */
 const isShared = (member: string) => (holder: JsonObject) => /^hmac/i.test(String(holder[member] ?? ''));
 
+/** Whatever carries a request to the upstream, or says where that is. */
+const upstreamAddresses = [
+  'upstream/url',
+  'upstream/loadBalancing/targets/*/url',
+  'upstream/proxy/url',
+  'upstream/serviceDiscovery/queryEndpoint',
+];
+
 const inExtension: readonly SecretField[] = [
-  ...texts(
-    'server/authentication/securitySchemes/*/signatureValidation/secret',
-    'server/eventHandlers/*/headers/*',
-    'server/eventHandlers/*/secret',
+  ...texts('server/authentication/securitySchemes/*/signatureValidation/secret'),
+  ...sent(['server/eventHandlers/*/url'], 'server/eventHandlers/*/headers/*', 'server/eventHandlers/*/secret'),
+  ...sent(
+    upstreamAddresses,
     'upstream/authentication/basicAuth/password',
+    'upstream/authentication/requestSigning/secret',
+  ),
+  ...sent(
+    ['upstream/authentication/oauth/clientCredentials/tokenUrl'],
     'upstream/authentication/oauth/clientCredentials/clientSecret',
+  ),
+  ...sent(
+    ['upstream/authentication/oauth/password/tokenUrl'],
     'upstream/authentication/oauth/password/clientSecret',
     'upstream/authentication/oauth/password/password',
-    'upstream/authentication/requestSigning/secret',
-    'upstream/uptimeTests/tests/*/headers/*',
   ),
+  ...sent(['upstream/uptimeTests/tests/*/url'], 'upstream/uptimeTests/tests/*/headers/*'),
   ...addresses(
     'middleware/operations/*/urlRewrite/rewriteTo',
     'middleware/operations/*/urlRewrite/triggers/*/rewriteTo',
@@ -49,19 +67,27 @@ const inExtension: readonly SecretField[] = [
   },
 ];
 
+const classicAddresses = [
+  'proxy/target_url',
+  'proxy/target_list/*',
+  'proxy/transport/proxy_url',
+  'proxy/service_discovery/query_endpoint',
+  'version_data/versions/*/override_target',
+];
+
+const classicHook = 'event_handlers/events/*/*/handler_meta';
+
 const inClassic: readonly SecretField[] = [
-  ...texts(
-    'auth/signature/secret',
-    'auth_configs/*/signature/secret',
-    'event_handlers/events/*/*/handler_meta/header_map/*',
-    'event_handlers/events/*/*/handler_meta/secret',
-    'request_signing/secret',
-    'upstream_auth/basic_auth/password',
-    'upstream_auth/oauth/client_credentials/client_secret',
+  ...texts('auth/signature/secret', 'auth_configs/*/signature/secret'),
+  ...sent([`${classicHook}/target_path`], `${classicHook}/header_map/*`, `${classicHook}/secret`),
+  ...sent(classicAddresses, 'request_signing/secret', 'upstream_auth/basic_auth/password'),
+  ...sent(['upstream_auth/oauth/client_credentials/token_url'], 'upstream_auth/oauth/client_credentials/client_secret'),
+  ...sent(
+    ['upstream_auth/oauth/password_authentication/token_url'],
     'upstream_auth/oauth/password_authentication/client_secret',
     'upstream_auth/oauth/password_authentication/password',
-    'uptime_tests/check_list/*/headers/*',
   ),
+  ...sent(['uptime_tests/check_list/*/url'], 'uptime_tests/check_list/*/headers/*'),
   ...addresses(
     'event_handlers/events/*/*/handler_meta/target_path',
     'jwt_jwks_uris/*/url',
@@ -91,7 +117,11 @@ const withPairs = (fields: readonly SecretField[]): readonly SecretField[] =>
   );
 
 const inTables = findFields([
-  ...withPairs(inExtension).map((field) => ({ ...field, path: [gatewayExtension, ...field.path] })),
+  ...withPairs(inExtension).map((field) => ({
+    ...field,
+    path: [gatewayExtension, ...field.path],
+    sentTo: (field.sentTo ?? []).map((path) => [gatewayExtension, ...path]),
+  })),
   ...withPairs(inClassic),
   ...addresses('servers/*/url'),
 ]);

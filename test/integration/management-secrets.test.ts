@@ -108,7 +108,7 @@ describe('secrets of definitions', () => {
     const shown = await read('moved');
     const extension = shown['x-svc-api-gateway'] as { readonly server: JsonObject; readonly upstream: JsonObject };
     const handlers = [hook('second', 'new-header-81'), hook('first', '***', '***')];
-    const upstream = { ...extension.upstream, url: 'http://***@127.0.0.1:9002/other' };
+    const upstream = { ...extension.upstream, url: 'http://***@127.0.0.1:9001/other' };
     const body = {
       ...shown,
       'x-svc-api-gateway': { ...extension, upstream, server: { ...extension.server, eventHandlers: handlers } },

@@ -74,7 +74,12 @@ describe('webhooks', () => {
     });
     const unchanged = await done('PUT', '/api/webhooks/older', shown);
     expect(unchanged.headers.get('x-svc-unchanged')).to.equal('true');
-    await done('PATCH', '/api/webhooks/older', { target_path: 'http://***@other.example/in', name: 'moved' });
+    const elsewhere = await call('PATCH', '/api/webhooks/older', { target_path: 'http://***@other.example/in' });
+    expect(elsewhere.status).to.equal(400);
+    for (const place of ['/url', '/headers/0/value', '/secret']) {
+      expect(elsewhere.text).to.contain(`${place}: the stored secret stays with http://hooks.example; send`);
+    }
+    await done('PATCH', '/api/webhooks/older', { target_path: 'http://***@hooks.example/other', name: 'moved' });
     const all = { '/url': 'user:Pass-62', '/headers/0/value': 'Header-63', '/secret': 'Own-61' };
     expect(await stored('older')).to.deep.equal(all);
     await done('PUT', '/api/webhooks/older', { url: 'http://hooks.example/in' });

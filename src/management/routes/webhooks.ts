@@ -213,7 +213,12 @@ export const webhookRoutes: readonly Route[] = [
     operationId: 'replaceWebhook',
     summary: 'Replaces a webhook; `***` and a `secret` that is left out keep what is stored',
     parameters: [...parameter.writeParameters, parameter.ifMatch],
-    body: { ...json, description: 'The whole document', schema: 'WebhookRequest', example: document },
+    body: {
+      ...json,
+      description: 'The whole document',
+      schema: 'WebhookRequest',
+      example: { ...document, secret: 'a text of your own' },
+    },
     answer: answered('Webhook updated'),
     errors: [...refused, 'webhook_unknown', 'precondition_failed'],
     handle: replace,

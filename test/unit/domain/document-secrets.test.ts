@@ -13,7 +13,7 @@ import {
   withoutSecrets,
 } from '../../../domain/document-secrets.ts';
 import type { Json, JsonObject, Secret } from '../../../domain/event.ts';
-import { withMask } from '../../../domain/secret-places.ts';
+import { pointerOf, withMask } from '../../../domain/secret-places.ts';
 import { findWebhookSecrets } from '../../../domain/webhook.ts';
 
 const extension = (members: JsonObject): JsonObject => ({ 'x-svc-api-gateway': members });
@@ -33,6 +33,10 @@ const heldOf = ({ document, secrets }: ReturnType<typeof takeSecrets>) => ({
 });
 const take = (document: JsonObject, held: Parameters<typeof takeSecrets>[1] = nothing) =>
   takeSecrets(document, held, findApiSecrets, counting(held.secrets.length));
+
+/** Texts for the masks of a document. */
+const allAt = (document: JsonObject) =>
+  findApiSecrets(document).map(({ path }) => ({ pointer: pointerOf(path), clear: 'user:kept' }));
 
 const word = fc.stringMatching(/^[a-z0-9]{1,12}$/);
 const handler = fc.record({
@@ -189,6 +193,90 @@ describe('secrets of a document', () => {
     expect(codes(document)).to.deep.equal(['secret_not_stored']);
     expect(codes(document, { document, secrets: [{ pointer, kid: 'k' }] })).to.deep.equal(['secret_gone']);
     expect(codes(extension({ upstream: { authentication: { basicAuth: { password: 7 } } } }))).to.deep.equal(['type']);
+  });
+
+  describe('behind a mask stay with the address that they are sent to:', () => {
+    const gatewayOf = (members: JsonObject): JsonObject => extension({ upstream: members });
+    const oauth = (tokenUrl: string, url = 'http://a/'): JsonObject =>
+      gatewayOf({ url, authentication: { oauth: { clientCredentials: { tokenUrl, clientSecret: '***' } } } });
+    const basic = (members: JsonObject): JsonObject =>
+      gatewayOf({ ...members, authentication: { basicAuth: { password: '***' } } });
+    const hooks = (...urls: readonly string[]): JsonObject =>
+      extension({ server: { eventHandlers: urls.map((url, index) => ({ name: `n${index}`, url, secret: '***' })) } });
+    const stream = (input: JsonObject): JsonObject => ({ 'x-svc-streaming': { streams: { one: { input } } } });
+    const kafka = (...addresses: readonly string[]) =>
+      stream({ kafka: { addresses, sasl: { user: 'u', password: '***' } } });
+    const classicHook = (target_path: string): JsonObject => ({
+      event_handlers: { events: { Fired: [{ handler_meta: { target_path, header_map: { a: '***' } } }] } },
+    });
+    const classicBasic = (target_url: string): JsonObject => ({
+      ...{ proxy: { target_url }, upstream_auth: { basic_auth: { password: '***' } } },
+    });
+
+    const url = (text: string) => gatewayOf({ url: text });
+    const rows: readonly (readonly [name: string, before: JsonObject, kept: JsonObject, moved: JsonObject])[] = [
+      ['its host', url('http://***@a/x'), url('http://***@A:80/y'), url('http://***@evil/x')],
+      ['its port', url('http://***@a:81/'), url('http://***@a:81/y?z'), url('http://***@a:82/')],
+      ['its scheme', url('https://***@a/'), url('HTTPS://***@a:443/'), url('http://***@a/')],
+      ['its user', url('http://***@a/'), url('http://user:***@a/'), url('http://other:***@a/')],
+      ['the host that a client reads', url('http://***@a/'), url('http://***@a/\t.evil'), url('http://***@a\t.evil/')],
+      ['the upstream', basic({ url: 'http://a/' }), basic({ url: 'http://A:80/b' }), basic({ url: 'http://evil/' })],
+      [
+        'the targets',
+        basic({ loadBalancing: { targets: [{ url: 'http://a' }, { url: 'http://b' }] } }),
+        basic({ loadBalancing: { targets: [{ url: 'http://b/' }] } }),
+        basic({ loadBalancing: { targets: [{ url: 'http://a' }, { url: 'http://evil' }] } }),
+      ],
+      [
+        'the proxy',
+        basic({ url: 'http://a/', proxy: { url: 'http://p/' } }),
+        basic({ url: 'http://a/' }),
+        basic({ url: 'http://a/', proxy: { url: 'http://evil/' } }),
+      ],
+      ['an upstream that was none', basic({}), basic({}), basic({ url: 'http://evil/' })],
+      ['the token endpoint', oauth('http://t/'), oauth('http://t/2', 'http://b/'), oauth('http://evil/')],
+      [
+        'an event handler',
+        hooks('http://a/', 'http://b/'),
+        hooks('http://a/2', 'http://b'),
+        hooks('http://b', 'http://a'),
+      ],
+      ['the brokers of a stream', kafka('a:1', 'b:1'), kafka('b:1'), kafka('a:1', 'b:2')],
+      [
+        'the brokers, whatever stands nearer',
+        kafka('a:1'),
+        kafka('a:1'),
+        stream({ kafka: { addresses: ['evil:1'], sasl: { user: 'u', password: '***', host: 'a:1' } } }),
+      ],
+      [
+        'an address around it',
+        stream({ http_client: { url: 'http://a/', tls: { client_certs: [{ key: '***' }] } } }),
+        stream({ http_client: { url: 'http://a/b', tls: { client_certs: [{ key: '***' }] } } }),
+        stream({ http_client: { url: 'http://evil/', tls: { client_certs: [{ key: '***' }] } } }),
+      ],
+      ['a Classic handler', classicHook('http://a/'), classicHook('http://a/b'), classicHook('http://evil/')],
+      ['a Classic target', classicBasic('http://a'), classicBasic('http://a/b'), classicBasic('http://evil')],
+    ];
+    for (const [name, before, kept, moved] of rows) {
+      it(name, () => {
+        const document = take(revealed(before, allAt(before)));
+        const stays = take(kept, heldOf(document));
+        expect(stays.problems).to.deep.equal([]);
+        expect(stays.secrets.map(({ secret }) => clearOf(secret))).to.satisfy((texts: readonly string[]) =>
+          texts.every((text) => text === 'user:kept'),
+        );
+        const leaves = take(moved, heldOf(document));
+        expect(leaves.problems.map(({ code }) => code)).to.include('secret_mask_moved');
+        expect(JSON.stringify([leaves.clear, leaves.secrets])).not.to.contain('kept');
+        expect(JSON.stringify(leaves.problems)).not.to.contain('kept');
+      });
+    }
+
+    it('a text that is sent again goes anywhere', () => {
+      const held = heldOf(take(url('http://u:kept@a/')));
+      const sent = take(url('http://u:kept@evil/'), held);
+      expect([sent.problems, sent.clear]).to.deep.equal([[], url('http://u:kept@evil/')]);
+    });
   });
 
   it('are not handed to another entry when a list shrinks and its entry has a new name', () => {
