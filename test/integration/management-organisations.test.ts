@@ -183,6 +183,19 @@ describe('an organisation that wants If-Match', () => {
 
   it('still says first that there is nothing', async () =>
     expect((await management.call('DELETE', '/api/policies/nothing')).status).to.equal(404));
+
+  // What the reference names as exceptions: the tag of the path is not that of what they change.
+  it('asks for none in a restore, nor for that of a base in which a version is entered', async () => {
+    const at = String(Number(await management.store.head()));
+    const query = 'base_api_id=other&new_version_name=v2&base_api_version_name=v1';
+    const version = apiDocument({ info: { id: 'other-v2' }, ...listenAt('/other-v2/') });
+    const entered = await management.call('POST', `${streams}?${query}`, version);
+    expect(entered.status, entered.text).to.equal(200);
+    const restored = await management.call('POST', '/api/config/restore', JSON.stringify({ at }), json);
+    expect(restored.status, restored.text).to.equal(200);
+    const changed = (restored.json['changed'] as readonly JsonObject[]).map(({ id, change }) => `${change} ${id}`);
+    expect(changed).to.have.members(['changed other', 'deleted other-v2']);
+  });
 });
 
 describe('an organisation with strict keys', () => {
