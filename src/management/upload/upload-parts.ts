@@ -1,7 +1,7 @@
 /** What an upload of certificates holds before anything is put together: certificates, keys, and what is ignored. */
 import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { certificateInvalid } from '../../../domain/errors.ts';
-import { fingerprintOf, keyAlgorithm, keyStrength, readCertificate } from './x509.ts';
+import { factsOf, fingerprintOf, keyAlgorithm, keyStrength, readCertificate } from './x509.ts';
 
 export type PrivateKey = { readonly key: KeyObject; readonly publicKey: Buffer };
 
@@ -27,7 +27,7 @@ export function createParts() {
   const ignored = new Set<string>();
   return {
     certificate(der: Uint8Array): void {
-      const certificate = parsed(() => readCertificate(der), notDecoded);
+      const certificate = parsed(() => readable(der), notDecoded);
       const fingerprint = fingerprintOf(certificate);
       if (!certificates.has(fingerprint)) certificates.set(fingerprint, certificate);
     },
@@ -56,6 +56,13 @@ export function createParts() {
 export type Parts = ReturnType<typeof createParts>;
 
 export const spkiOf = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
+
+/** The library opens certificates of which it cannot tell the time or the names. */
+function readable(der: Uint8Array): X509Certificate {
+  const certificate = readCertificate(der);
+  factsOf(certificate);
+  return certificate;
+}
 
 /** What the library says of broken bytes is not for those who sent them. */
 function parsed<T>(read: () => T, refusal: () => Error): T {

@@ -60,6 +60,15 @@ describe('readUpload', function () {
     expect(await commonNames(text)).to.deep.equal(['other.example']);
   });
 
+  it('refuses a certificate whose times nobody can tell', async () => {
+    const der = new X509Certificate(other.certificate).raw;
+    // The first time of a certificate is its beginning: tag, 13 bytes, YYMMDDhhmmssZ.
+    const month = der.indexOf(Buffer.from([0x17, 13])) + 4;
+    const broken = Buffer.from(der.with(month, 0x39)).toString('base64');
+    const text = `-----BEGIN CERTIFICATE-----\n${broken}\n-----END CERTIFICATE-----\n`;
+    expect(await refused(text)).to.equal('Failed to decode certificate. It should be PEM encoded.');
+  });
+
   it('puts the chain of a certificate with a key in order, however it came', async () => {
     const parts = [leaf.certificate, inner.certificate, outer.certificate, root.certificate, leaf.privateKey];
     await fc.assert(
