@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ApiDefinition } from '../../domain/api/definition.ts';
+import type { KeySession } from '../access/session.ts';
 import { ClientBody } from './body.ts';
 import type { Connection } from './connections.ts';
 import { type Answer, type Failure, type RefusalCode, refusal } from './errors.ts';
@@ -54,7 +55,7 @@ export type Owner = { readonly isStopping: boolean; over(context: Context): void
 /** The upstream's answer, as the response half sees and changes it. */
 export type AnswerHead = { status: number; statusText: string; headers: string[] };
 
-/** What a step found out about who calls. */
+/** What a step found out about who calls: what the record shows, also of a credential that nobody has. */
 export type Session = { readonly keyId: string; readonly alias: string; readonly tags: readonly string[] };
 
 const noFields: readonly (readonly [string, string])[] = [];
@@ -97,6 +98,8 @@ export class Context {
   /** `Host` for the upstream when a step has set one. */
   upstreamHost = '';
   session: Session = nobody;
+  /** What the key of the request may do. Undefined: keyless, or nobody has been let in yet. */
+  access: KeySession | undefined;
   /** Headers of the answer that steps of the request half set: they replace the same names, whoever answers. */
   readonly answerHeaders: string[] = [];
   body: ClientBody | undefined;

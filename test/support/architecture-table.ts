@@ -121,6 +121,7 @@ export const orders: readonly Order[] = [
       ['middleware'],
       ['plugins', 'upstream', 'streams', 'analytics', 'event-handlers.ts'],
       ['http', 'bundles', 'expressions.ts'],
+      ['access'],
       ['ports.ts'],
     ],
   },
