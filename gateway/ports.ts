@@ -24,8 +24,36 @@ export type LimitDecision = {
   readonly retryAfterMs: number;
 };
 
-/** Rate counters. A counter keeps its state while rate and period stay the same, also across snapshots. */
+/** What a quota allows: so many requests in a window that opens with the first one. */
+export type QuotaTerms = {
+  readonly max: number;
+  /** 0: the window never ends. */
+  readonly renewalMs: number;
+  /** Where the window stands that a counter begins in. */
+  readonly initial?: QuotaStart;
+};
+
+/** `renewsAtMs`: ms since 1970; 0 = it never ends. One that has ended says nothing any more. */
+export type QuotaStart = { readonly remaining: number; readonly renewsAtMs: number };
+
+export type QuotaDecision = {
+  readonly allowed: boolean;
+  readonly max: number;
+  /** Of the window, this request counted. */
+  readonly spent: number;
+  readonly remaining: number;
+  /** Ms since 1970 at which the window ends; 0 = it never does, or none is open. */
+  readonly renewsAtMs: number;
+};
+
+/** Counters of rates and quotas. A counter keeps its state while its name stays the same, also across snapshots. */
 export interface Counters {
-  /** Takes one from the counter (GCRA, burst of `rate`). Must not throw. */
+  /** Takes one from the counter (GCRA, burst of `rate`); another rate or period begins anew. Must not throw. */
   take(key: string, rate: number, perMs: number): LimitDecision;
+  /** Spends one of the quota, or refuses and spends nothing. What was spent stays when the terms change. Must not throw. */
+  spend(key: string, terms: QuotaTerms): QuotaDecision;
+  /** How a quota stands, without spending; `allowed`: one more would be. */
+  standing(key: string, terms: QuotaTerms): QuotaDecision;
+  /** Nobody will ask for this quota any more. */
+  forget(key: string): void;
 }

@@ -1,6 +1,7 @@
 /** The control listener and the end of a gateway. */
 import { request } from 'node:http';
 import { expect } from 'chai';
+import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
 import { eventually } from '../support/eventually.ts';
 import { rawClient } from '../support/gateway-raw.ts';
 import { apiFor, startTestGateway, startWithEcho } from '../support/gateway-start.ts';
@@ -134,7 +135,7 @@ describe('a gateway that stops', () => {
     const lane = new ListLane();
     const failed = await startGateway({
       ...{ feed: new MemoryFeed(), lane, log: listLog(), clock: systemClock, node: 'n', directory: running.directory },
-      counters: { take: () => ({ allowed: true, remaining: 1, resetMs: 0, retryAfterMs: 0 }) },
+      counters: memoryCounters(systemClock),
       checkApi: () => ({ problems: [], warnings: [] }),
       listen: { host: '127.0.0.1', port: running.port },
       controlListen: { host: '127.0.0.1', port: 0 },

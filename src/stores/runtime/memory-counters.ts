@@ -1,15 +1,15 @@
-/** Rate counters in the memory of one process: GCRA, one number per counter (api-definition design 11). */
+/** Counters in the memory of one process: rates as GCRA, one number per counter (api-definition design 11), and quotas. */
 import type { Counters, LimitDecision } from '../../../gateway/ports.ts';
+import { memoryQuotas } from './memory-quotas.ts';
 
-/** `tat`: the theoretical arrival time of the next request, in an array of its own so that no number is boxed per request. */
 /** `tat[0]`: theoretical arrival time of the next request. In an array of its own, so that a new time is no new object. */
 type Counter = { readonly rate: number; readonly perMs: number; readonly tat: Float64Array };
 
 /** Counters at rest are as good as absent; they are looked for after so many look-ups. */
 const takesBetweenSweeps = 10_000;
 
-/** `monotonic` in ms. A counter begins anew when its rate or period changes. */
-export function memoryCounters({ monotonic }: { monotonic(): number }): Counters {
+/** `monotonic` in ms. A rate counter begins anew when its rate or period changes. */
+export function memoryCounters({ now: wallNow, monotonic }: { now(): number; monotonic(): number }): Counters {
   const counters = new Map<string, Counter>();
   let takes = 0;
 
@@ -18,6 +18,7 @@ export function memoryCounters({ monotonic }: { monotonic(): number }): Counters
   }
 
   return {
+    ...memoryQuotas({ now: () => wallNow() }),
     take(key, rate, perMs) {
       const now = monotonic();
       takes++;

@@ -1,0 +1,141 @@
+/** The contract of the counters port: rates by GCRA, and quotas in windows that open with their first request. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Counters, QuotaTerms } from '../../gateway/ports.ts';
+
+/** A clock that a test moves; `nowMs` is wall clock and monotonic at once. */
+export type TestClock = { nowMs: number };
+
+export type CountersUnderTest = { readonly counters: Counters; readonly clock: TestClock };
+
+const beginMs = 1_700_000_000_000;
+
+export function countersContract(name: string, open: (clock: TestClock) => Counters): void {
+  const setUp = (): CountersUnderTest => {
+    const clock = { nowMs: beginMs };
+    return { clock, counters: open(clock) };
+  };
+  const hour: QuotaTerms = { max: 3, renewalMs: 3_600_000 };
+  const spendMany = (counters: Counters, key: string, terms: QuotaTerms, times: number) =>
+    Array.from({ length: times }, () => counters.spend(key, terms));
+
+  describe(`counters contract: ${name}`, () => {
+    it('a rate lets a burst through, then one per step', () => {
+      const { clock, counters } = setUp();
+      const taken = Array.from({ length: 4 }, () => counters.take('a', 3, 300));
+      expect(taken.map(({ allowed, remaining }) => [allowed, remaining])).to.deep.equal([
+        [true, 2],
+        [true, 1],
+        [true, 0],
+        [false, 0],
+      ]);
+      clock.nowMs += 100;
+      expect(counters.take('a', 3, 300)).to.include({ allowed: true, remaining: 0 });
+    });
+
+    it('a quota lets its maximum through and refuses without spending', () => {
+      const { counters } = setUp();
+      const spent = spendMany(counters, 'k', hour, 5);
+      expect(spent.map(({ allowed, remaining }) => [allowed, remaining])).to.deep.equal([
+        [true, 2],
+        [true, 1],
+        [true, 0],
+        [false, 0],
+        [false, 0],
+      ]);
+      expect(spent.map((decision) => decision.spent)).to.deep.equal([1, 2, 3, 3, 3]);
+    });
+
+    it('the window opens with the first request and ends after its renewal, not with the last request', () => {
+      const { clock, counters } = setUp();
+      const renewsAtMs = beginMs + hour.renewalMs;
+      expect(counters.spend('k', hour).renewsAtMs).to.equal(renewsAtMs);
+      clock.nowMs += 3_599_999;
+      expect(counters.spend('k', hour)).to.include({ remaining: 1, renewsAtMs });
+      clock.nowMs += 1;
+      expect(counters.spend('k', hour)).to.include({ remaining: 2, renewsAtMs: clock.nowMs + hour.renewalMs });
+    });
+
+    it('a quota that never renews stays spent', () => {
+      const { clock, counters } = setUp();
+      const forEver = { max: 1, renewalMs: 0 };
+      expect(counters.spend('k', forEver)).to.include({ allowed: true, renewsAtMs: 0 });
+      clock.nowMs += 40 * 366 * 86_400_000;
+      expect(counters.spend('k', forEver).allowed).to.equal(false);
+    });
+
+    it('what was spent stays when the terms change', () => {
+      const { counters } = setUp();
+      spendMany(counters, 'k', hour, 2);
+      expect(counters.spend('k', { ...hour, max: 10 })).to.include({ remaining: 7, spent: 3 });
+      expect(counters.spend('k', { ...hour, max: 2 })).to.include({ allowed: false, remaining: 0 });
+      expect(counters.standing('k', { max: 10, renewalMs: 60_000 }).renewsAtMs).to.equal(beginMs + 60_000);
+    });
+
+    it('reading spends nothing, and says what the next one would be told', () => {
+      const { counters } = setUp();
+      expect(counters.standing('k', hour)).to.include({ allowed: true, remaining: 3, renewsAtMs: 0 });
+      spendMany(counters, 'k', hour, 3);
+      for (let i = 0; i < 3; i++) {
+        expect(counters.standing('k', hour)).to.include({ allowed: false, remaining: 0, spent: 3 });
+      }
+    });
+
+    it('quotas are separate by name, and from rates of the same name', () => {
+      const { counters } = setUp();
+      spendMany(counters, 'k', hour, 3);
+      expect(counters.spend('other', hour).remaining).to.equal(2);
+      expect(counters.take('k', 1, 1_000).allowed).to.equal(true);
+    });
+
+    it('one that is forgotten begins anew', () => {
+      const { counters } = setUp();
+      spendMany(counters, 'k', hour, 3);
+      counters.forget('k');
+      counters.forget('never there');
+      expect(counters.spend('k', hour)).to.include({ allowed: true, remaining: 2 });
+    });
+
+    it('a counter begins where the terms say, once', () => {
+      const { counters } = setUp();
+      const renewsAtMs = beginMs + 5_000;
+      const terms = { ...hour, initial: { remaining: 1, renewsAtMs } };
+      expect(counters.standing('k', terms)).to.include({ remaining: 1, renewsAtMs });
+      expect(counters.spend('k', terms)).to.include({ allowed: true, remaining: 0, renewsAtMs });
+      expect(counters.spend('k', terms)).to.include({ allowed: false, renewsAtMs });
+    });
+
+    it('a beginning that has ended says nothing, neither at first nor after its window', () => {
+      const { clock, counters } = setUp();
+      const terms = { ...hour, initial: { remaining: 0, renewsAtMs: beginMs + 5_000 } };
+      expect(counters.spend('k', terms).allowed).to.equal(false);
+      clock.nowMs += 5_000;
+      expect(counters.spend('k', terms)).to.include({ remaining: 2, renewsAtMs: clock.nowMs + hour.renewalMs });
+      clock.nowMs += hour.renewalMs;
+      expect(counters.spend('k', terms).remaining).to.equal(2);
+      expect(counters.spend('late', terms).remaining).to.equal(2);
+    });
+
+    it('never lets more than the maximum through a window, whatever the waits', () => {
+      fc.assert(
+        fc.property(
+          fc.integer({ min: 1, max: 20 }),
+          fc.integer({ min: 1, max: 1_000 }),
+          fc.array(fc.nat(300), { maxLength: 200 }),
+          (max, renewalMs, waits) => {
+            const { clock, counters } = setUp();
+            const byWindow = new Map<number, number>();
+            for (const wait of waits) {
+              clock.nowMs += wait;
+              const { allowed, renewsAtMs, spent, remaining } = counters.spend('k', { max, renewalMs });
+              expect(renewsAtMs).to.be.within(clock.nowMs + 1, clock.nowMs + renewalMs);
+              expect(spent + remaining).to.equal(max);
+              if (allowed) byWindow.set(renewsAtMs, (byWindow.get(renewsAtMs) ?? 0) + 1);
+            }
+            for (const count of byWindow.values()) expect(count).to.be.at.most(max);
+          },
+        ),
+      );
+    });
+  });
+}
