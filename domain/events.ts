@@ -5,6 +5,7 @@ import type { CertificateEvent } from './certificate.ts';
 import { type DocumentSecret, forgottenPlaces } from './document-secrets.ts';
 import type { EventMetadata, JsonObject, Recorded } from './event.ts';
 import type { NewEvent, StoredEvent } from './event-store.ts';
+import type { GatewayGroupEvent } from './gateway-group.ts';
 import type { GatewayNodeEvent } from './gateway-node.ts';
 import { isObject } from './json.ts';
 import type { KeyEvent } from './key.ts';
@@ -20,6 +21,7 @@ export type DomainEvent =
   | AnchorEvent
   | ApiEvent
   | CertificateEvent
+  | GatewayGroupEvent
   | GatewayNodeEvent
   | KeyEvent
   | OrganisationEvent
@@ -56,6 +58,7 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   GatewayRegistered: true,
   GatewayDeregistered: true,
   GatewayConfigApplied: true,
+  GatewayReloadRequested: true,
   TokenIssued: true,
   TokenUpdated: true,
   TokenRotated: true,

@@ -10,6 +10,8 @@ export type OrgId = Branded<'OrgId'>;
 export type CertId = Branded<'CertId'>;
 /** The name of one gateway. */
 export type NodeId = Branded<'NodeId'>;
+/** What several gateways belong to. */
+export type GroupName = Branded<'GroupName'>;
 /** Of a management token; part of its text. */
 export type TokenId = Branded<'TokenId'>;
 /** The lower-case hex SHA-256 of an access key. */
@@ -31,6 +33,12 @@ const nodeIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 export const toNodeId = (text: string): NodeId => {
   if (!nodeIdPattern.test(text)) throw invalidId();
   return text as NodeId;
+};
+
+/** Refuses as `toApiId` does. */
+export const toGroupName = (text: string): GroupName => {
+  if (!nodeIdPattern.test(text)) throw invalidId();
+  return text as GroupName;
 };
 
 const tokenIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -85,6 +93,7 @@ export const keyStream = (id: KeyHash): string => `key-${id}`;
 export const policyStream = (id: PolicyId): string => `policy-${id}`;
 export const webhookStream = (id: WebhookId): string => `webhook-${id}`;
 export const nodeStream = (id: NodeId): string => `gwnode-${id}`;
+export const groupStream = (name: GroupName): string => `gwgroup-${name}`;
 /** The claim of one host and listen path; `hash` is the SHA-256 hex of its normal form. */
 export const routeStream = (hash: string): string => `uniq-route.${hash}`;
 /** The anchors of the whole log. */

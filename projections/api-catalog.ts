@@ -80,6 +80,7 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'GatewayRegistered':
     case 'GatewayDeregistered':
     case 'GatewayConfigApplied':
+    case 'GatewayReloadRequested':
     case 'TokenIssued':
     case 'TokenUpdated':
     case 'TokenRotated':

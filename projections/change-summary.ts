@@ -6,6 +6,8 @@ import type { CertificateUse } from '../domain/certificate-use.ts';
 import { type Json, type JsonObject, never } from '../domain/event.ts';
 import { shortPosition } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
+import type { GatewayGroupEvent, ReloadScope } from '../domain/gateway-group.ts';
+import type { GatewayNodeEvent } from '../domain/gateway-node.ts';
 import { isObject, textAt } from '../domain/json.ts';
 import type { KeyEvent } from '../domain/key.ts';
 import type { PolicyEvent } from '../domain/policy.ts';
@@ -186,6 +188,18 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
     case 'AuditAnchored':
       return [`${event.count} events up to position ${shortPosition(event.to)} anchored`];
     case 'GatewayRegistered':
+    case 'GatewayDeregistered':
+    case 'GatewayConfigApplied':
+    case 'GatewayReloadRequested':
+      return summariseGateway(event);
+    default:
+      return never(event);
+  }
+}
+
+function summariseGateway(event: GatewayNodeEvent | GatewayGroupEvent): readonly string[] {
+  switch (event.type) {
+    case 'GatewayRegistered':
       return [`gateway ${event.nodeId} of group "${event.group}" registered`];
     case 'GatewayDeregistered':
       return [`gateway ${event.nodeId} forgotten`];
@@ -194,6 +208,10 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
         `gateway ${event.nodeId} runs revision ${shortPosition(event.revision)}`,
         ...event.errors.map(({ kind, id, code }) => `${kind} ${id} kept back: ${code}`),
       ];
+    case 'GatewayReloadRequested': {
+      const { scope, reason } = event;
+      return [`${askedToReload(scope)}${reason === '' ? '' : `: ${reason}`}`];
+    }
     default:
       return never(event);
   }
@@ -291,6 +309,12 @@ function restored({
 }
 
 /** A claim is host and listen path in two lines. */
+function askedToReload(scope: ReloadScope): string {
+  if (scope === 'all') return 'every gateway asked to reload';
+  if ('group' in scope) return `gateways of group "${scope.group}" asked to reload`;
+  return 'node' in scope ? `gateway ${scope.node} asked to reload` : `every gateway asked to reload API ${scope.api}`;
+}
+
 const route = (claim: string): string => claim.replace('\n', '');
 
 type Changed = Extract<

@@ -146,6 +146,7 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'GatewayRegistered':
     case 'GatewayDeregistered':
     case 'GatewayConfigApplied':
+    case 'GatewayReloadRequested':
     case 'TokenIssued':
     case 'TokenUpdated':
     case 'TokenRotated':

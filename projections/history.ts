@@ -63,7 +63,7 @@ export const historyProjection: Projection = {
   name: 'history',
   version: 4,
   collections: [history, aggregates],
-  filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit', 'token', 'key', 'policy', 'webhook'] },
+  filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit', 'token', 'key', 'policy', 'webhook', 'gwgroup'] },
   onPoison: 'park-by-stream',
   apply: applyToHistory,
 };
@@ -128,13 +128,11 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'ApiDefinitionReplaced':
     case 'ApiDefinitionRolledBack': {
       const { document, docSha256 } = event;
-      const name = nameOfApi(document) ?? '';
-      return { name, docSha256, active: isActive(document), internal: isInternal(document) };
+      return { name: nameOfApi(document) ?? '', docSha256, active: isActive(document), internal: isInternal(document) };
     }
     case 'ApiActivated':
-      return { ...before, active: true };
     case 'ApiDeactivated':
-      return { ...before, active: false };
+      return { ...before, active: event.type === 'ApiActivated' };
     case 'ApiInternalChanged':
       return { ...before, internal: event.internal };
     case 'ApiDefinitionDeleted':
@@ -144,6 +142,8 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'CertificateRenamed':
     case 'OrganisationCreated':
     case 'OrganisationUpdated':
+    case 'TokenIssued':
+    case 'TokenUpdated':
       return { name: event.name };
     case 'CertificateKeyAttached':
     case 'CertificateExpiringSoon':
@@ -164,9 +164,8 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'GatewayDeregistered':
     case 'GatewayConfigApplied':
       return { name: event.nodeId };
-    case 'TokenIssued':
-    case 'TokenUpdated':
-      return { name: event.name };
+    case 'GatewayReloadRequested':
+      return { name: 'reloads' };
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyDisabled':

@@ -8,6 +8,7 @@ import { Refusal } from '../../domain/errors.ts';
 import type { EventMetadata, JsonObject, Recorded } from '../../domain/event.ts';
 import { type EventStore, padPosition } from '../../domain/event-store.ts';
 import { type DomainEvent, encodeEvent } from '../../domain/events.ts';
+import { reloadStream } from '../../domain/gateway-group.ts';
 import {
   anchorStream,
   apiStream,
@@ -164,6 +165,7 @@ export function streamOf(event: DomainEvent): string {
   if ('tokenId' in event) return tokenStream(event.tokenId);
   if ('nodeId' in event) return nodeStream(event.nodeId);
   if (event.type === 'AuditAnchored') return anchorStream;
+  if (event.type === 'GatewayReloadRequested') return reloadStream(event.scope);
   return 'value' in event ? routeStream(sha256(event.value)) : orgStream(event.orgId);
 }
 

@@ -52,6 +52,7 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   GatewayRegistered: true,
   GatewayDeregistered: true,
   GatewayConfigApplied: true,
+  GatewayReloadRequested: true,
   TokenIssued: true,
   TokenUpdated: true,
   TokenRotated: true,
@@ -127,7 +128,7 @@ describe('stored events', () => {
         ]) {
           expect(() => folded(projection, event), projection.name).to.not.throw();
         }
-        expect(streamOf(event)).to.match(/^(api|cert|gwnode|key|org|policy|token|uniq|audit|webhook)-/);
+        expect(streamOf(event)).to.match(/^(api|cert|gwgroup|gwnode|key|org|policy|token|uniq|audit|webhook)-/);
       });
     });
   }

@@ -1,8 +1,10 @@
 /** Differences in words, grouped by feature. */
 import { expect } from 'chai';
 import type { Json, JsonObject } from '../../../domain/event.ts';
+import type { ReloadScope } from '../../../domain/gateway-group.ts';
+import { toApiId, toGroupName, toNodeId } from '../../../domain/ids.ts';
 import { type Feature, features, summarise, summariseDiff } from '../../../projections/change-summary.ts';
-import { apiCreated, apiPatched, apiReplaced } from '../../support/given.ts';
+import { apiCreated, apiPatched, apiReplaced, org } from '../../support/given.ts';
 
 const gateway = '/x-svc-api-gateway';
 
@@ -109,6 +111,19 @@ describe('summarise', () => {
     } as const;
     expect(summarise(event as never, true)).to.deep.equal(['rolled back to revision 3']);
   });
+
+  const reloads: readonly [ReloadScope, reason: string, line: string][] = [
+    ['all', '', 'every gateway asked to reload'],
+    [{ group: toGroupName('edge') }, 'new files', 'gateways of group "edge" asked to reload: new files'],
+    [{ node: toNodeId('n1') }, '', 'gateway n1 asked to reload'],
+    [{ api: toApiId('orders') }, '', 'every gateway asked to reload API orders'],
+  ];
+  for (const [scope, reason, line] of reloads) {
+    it(`says: ${line}`, () => {
+      const about = { orgId: org, reloadId: 'r', scope, reason, dropBundleCache: [], requestedAt: '' };
+      expect(summarise({ type: 'GatewayReloadRequested', ...about }, true)).to.deep.equal([line]);
+    });
+  }
 
   it('names a created API', () => {
     expect(summarise(apiCreated(), false)).to.deep.equal(['API "Orders" created']);
