@@ -1,0 +1,104 @@
+/** What is kept of deliveries: the newest of each node, the same for every management node, with few writes. */
+import { expect } from 'chai';
+import { toOrgId, toWebhookId } from '../../../../domain/ids.ts';
+import type { SharedCells } from '../../../../domain/shared-cells.ts';
+import type { WebhookDelivery } from '../../../../domain/webhook-delivery.ts';
+import { createDeliveries } from '../../../../src/management/deliveries.ts';
+import { memoryCells } from '../../../../src/stores/events/memory-cells.ts';
+
+const acme = toOrgId('acme');
+const alarms = toWebhookId('alarms');
+const startMs = Date.parse('2026-03-01T00:00:00Z');
+
+const delivery = (number: number, members: Partial<WebhookDelivery> = {}): WebhookDelivery => {
+  const at = new Date(startMs + number * 1_000).toISOString();
+  return {
+    ...{ id: `d${number}`, webhookId: 'alarms', orgId: 'acme', apiId: 'orders', trigger: 'AuthFailure' },
+    ...{ eventId: `e${number}`, state: 'delivered', attempts: 1, lastStatus: 204, error: null },
+    ...{ raisedAt: at, at, nextAt: null, ...members },
+  };
+};
+
+const many = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => delivery(from + index));
+
+/** Cells that count what is written to them. */
+function countedCells() {
+  const cells = memoryCells();
+  const written: string[] = [];
+  const write: SharedCells['write'] = (key, ...rest) => {
+    written.push(key);
+    return cells.write(key, ...rest);
+  };
+  return { ...cells, read: cells.read, list: cells.list, remove: cells.remove, write, written };
+}
+
+describe('deliveries', () => {
+  const idsOf = async (cells: SharedCells) =>
+    (await createDeliveries(cells).list(acme, alarms)).map(({ node, id }) => `${node} ${id}`);
+
+  it('are listed newest first, with their nodes, for their webhook and organisation alone', async () => {
+    const cells = memoryCells();
+    const deliveries = createDeliveries(cells);
+    await deliveries.take('edge-1', [delivery(1), delivery(3), delivery(4, { webhookId: 'others' })]);
+    await deliveries.take('edge-2', [delivery(2), delivery(5, { orgId: 'umbrella' })]);
+    expect(await idsOf(cells)).to.deep.equal(['edge-1 d3', 'edge-2 d2', 'edge-1 d1']);
+  });
+
+  it('are brought up to date where they stand', async () => {
+    const cells = memoryCells();
+    const deliveries = createDeliveries(cells);
+    await deliveries.take('edge-1', [delivery(1, { state: 'retrying', lastStatus: 503 }), delivery(2)]);
+    await deliveries.take('edge-1', [delivery(1, { attempts: 2 })]);
+    const found = await deliveries.list(acme, alarms);
+    expect(found.map(({ id, state, attempts }) => [id, state, attempts])).to.deep.equal([
+      ['d2', 'delivered', 1],
+      ['d1', 'delivered', 2],
+    ]);
+  });
+
+  it('are kept a thousand for each node: the oldest give way', async () => {
+    const cells = memoryCells();
+    const deliveries = createDeliveries(cells);
+    await deliveries.take('edge-2', [delivery(0)]);
+    for (let from = 0; from < 2_300; from += 100) await deliveries.take('edge-1', many(from, from + 100));
+    const found = await idsOf(cells);
+    expect(found).to.have.length(1_001);
+    expect([found[0], found[999], found[1_000]]).to.deep.equal(['edge-1 d2299', 'edge-1 d1300', 'edge-2 d0']);
+    expect((await cells.list('')).length).to.equal(41);
+  });
+
+  it('write nothing that is known, and no more cells than have changed', async () => {
+    const cells = countedCells();
+    const deliveries = createDeliveries(cells);
+    await deliveries.take('edge-1', many(0, 100));
+    expect(cells.written).to.have.length(4);
+    await createDeliveries(cells).take('edge-1', many(0, 100));
+    expect(cells.written).to.have.length(4);
+    await deliveries.take('edge-1', [delivery(30, { attempts: 7 }), delivery(31, { attempts: 7 }), delivery(100)]);
+    expect(cells.written.slice(4)).to.deep.equal(['deliveries/edge-1/01', 'deliveries/edge-1/04']);
+  });
+
+  it('stand in their cells however long their texts are', async () => {
+    const cells = memoryCells();
+    const deliveries = createDeliveries(cells);
+    const long = many(0, 60).map((one) => ({ ...one, error: '\u0000€'.repeat(4_000) }));
+    await deliveries.take('edge-1', long);
+    expect(await idsOf(cells)).to.have.length(60);
+  });
+
+  it('are all there when several management nodes take them at the same time', async () => {
+    const cells = memoryCells();
+    const nodes = [1, 2, 3, 4].map(() => createDeliveries(cells));
+    await Promise.all(nodes.map((node, index) => node.take('edge-1', many(index * 40, index * 40 + 40))));
+    expect(new Set(await idsOf(cells)).size).to.equal(160);
+  });
+
+  it('go with their node', async () => {
+    const cells = memoryCells();
+    const deliveries = createDeliveries(cells);
+    await deliveries.take('edge-1', many(0, 60));
+    await deliveries.take('edge-10', [delivery(1)]);
+    await deliveries.forget('edge-1');
+    expect(await idsOf(cells)).to.deep.equal(['edge-10 d1']);
+  });
+});
