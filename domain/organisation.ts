@@ -97,7 +97,8 @@ export const defaultTerms: Omit<OrganisationTerms, 'name'> = {
   strictKeys: false,
 };
 
-const termsOf = ({
+/** Events of before there were terms have the ones that hold then. */
+export const termsOf = ({
   name,
   disabled = defaultTerms.disabled,
   requireIfMatch = defaultTerms.requireIfMatch,

@@ -8,7 +8,13 @@ import type { Problem } from '../domain/errors.ts';
 import type { NodeError } from '../domain/gateway-node.ts';
 import { type ApiId, toApiId } from '../domain/ids.ts';
 import { isObject, textAt } from '../domain/json.ts';
-import { type GatewayObject, type GatewaySnapshot, objectKey } from '../projections/gateway-config.ts';
+import {
+  type ApiObject,
+  type GatewayObject,
+  type GatewaySnapshot,
+  objectKey,
+  objectsOfKind,
+} from '../projections/gateway-snapshot.ts';
 import { keylessTags } from './analytics/outcome.ts';
 import type { CheckApi } from './check-api.ts';
 import { sendAnswer } from './http/answer.ts';
@@ -23,7 +29,7 @@ import { proxy } from './upstream/proxy.ts';
 import { targetOf } from './upstream/target.ts';
 
 /** The document with its secrets, and the places of those that the API needs and this node does not have. */
-export type Reveal = (object: GatewayObject) => { readonly document: ApiDocument; readonly missing: readonly string[] };
+export type Reveal = (object: ApiObject) => { readonly document: ApiDocument; readonly missing: readonly string[] };
 
 export type CompileDependencies = StackDependencies & {
   readonly checkApi: CheckApi;
@@ -33,7 +39,7 @@ export type CompileDependencies = StackDependencies & {
   readonly tags: readonly string[];
 };
 
-export type CompiledApi = { readonly object: GatewayObject; readonly route: Route; readonly steps: readonly string[] };
+export type CompiledApi = { readonly object: ApiObject; readonly route: Route; readonly steps: readonly string[] };
 
 type ApiResult = {
   readonly id: string;
@@ -66,7 +72,7 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
   const rejected: NodeError[] = [];
   const kept: Record<string, GatewayObject> = {};
   const homeless: Claim[] = [];
-  for (const [key, object] of Object.entries(snapshot.objects)) {
+  for (const [key, object] of objectsOfKind(snapshot.objects, 'api')) {
     const built = buildApi(object, before.apis.get(key), dependencies);
     if ('api' in built) {
       if (!runsHere(built.api.route.definition, dependencies.tags)) {
@@ -106,7 +112,7 @@ function retire(api: CompiledApi, previous: CompiledApi | undefined): void {
 
 type Built = { readonly api: CompiledApi } | { readonly code: string; readonly message: string };
 
-function buildApi(object: GatewayObject, previous: CompiledApi | undefined, dependencies: CompileDependencies): Built {
+function buildApi(object: ApiObject, previous: CompiledApi | undefined, dependencies: CompileDependencies): Built {
   if (previous?.object.sha256 === object.sha256 && previous.object.body.apiKind === object.body.apiKind) {
     if (previous.object.revision === object.revision) return { api: previous };
     // The same document again under a new number: only the stamp of its records changes.
@@ -138,12 +144,12 @@ const withoutSecrets = (missing: readonly string[]): Built => ({
 });
 
 function fromKept(object: GatewayObject | undefined, dependencies: CompileDependencies): CompiledApi | undefined {
-  if (!object) return undefined;
+  if (object?.kind !== 'api') return undefined;
   const built = buildApi(object, undefined, dependencies);
   return 'api' in built ? built.api : undefined;
 }
 
-function compileApi(object: GatewayObject, definition: ApiDefinition, dependencies: CompileDependencies): CompiledApi {
+function compileApi(object: ApiObject, definition: ApiDefinition, dependencies: CompileDependencies): CompiledApi {
   const stack = buildStack(definition, dependencies);
   const { terminal, release } = terminalOf(definition, stack.response, dependencies);
   const route: Route = {
@@ -218,7 +224,7 @@ const claimOf = ({ route: { definition } }: CompiledApi, route: Route): Claim =>
 };
 
 /** An API without any good version still holds its place, so that its callers learn what is wrong. */
-function claimOfBroken({ body }: GatewayObject): readonly Claim[] {
+function claimOfBroken({ body }: ApiObject): readonly Claim[] {
   const extension = canonicalHead(body.document)[gatewayExtension];
   if (!isObject(extension)) return [];
   const path = textAt(extension, 'server', 'listenPath', 'value');

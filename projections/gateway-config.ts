@@ -1,83 +1,23 @@
-/** The configuration that gateways run from: snapshot types, the fold of events into it, and `applyChange`, which gateways use too. */
-import type { ApiDocument, ApiKind } from '../domain/api/definition.ts';
+/** The configuration that gateways run from: folds events into its objects, and reads snapshots and changes from them. */
 import { tagsOf } from '../domain/api/oas.ts';
-import type { SealedSecrets } from '../domain/document-secrets.ts';
 import { never, type Recorded } from '../domain/event.ts';
 import type { Position } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
-import type { OrgId } from '../domain/ids.ts';
+import { apiChange } from './gateway-objects/api.ts';
+import { keyChange } from './gateway-objects/key.ts';
+import { organisationChange } from './gateway-objects/organisation.ts';
+import { policyChange } from './gateway-objects/policy.ts';
+import { webhookChange } from './gateway-objects/webhook.ts';
+import {
+  type GatewayChange,
+  type GatewayObject,
+  type GatewaySnapshot,
+  type ObjectKind,
+  type ObjectOfKind,
+  objectKey,
+} from './gateway-snapshot.ts';
 import type { Projection } from './projection.ts';
 import type { Checkpoint, DocumentChange, DocumentReader } from './read-model-store.ts';
-
-/** One object of the configuration. `revision` is its stream revision as text, `position` that of the event that made it. */
-export type GatewayObject = {
-  readonly kind: 'api';
-  readonly id: string;
-  readonly revision: string;
-  readonly position: Position;
-  /** SHA-256 hex of the document, from the event. Same hash, same compiled API. */
-  readonly sha256: string;
-  readonly body: {
-    readonly orgId: OrgId;
-    readonly apiKind: ApiKind;
-    /** Shows masks where secrets stand. */
-    readonly document: ApiDocument;
-    /** Those secrets, for a gateway that can open them. */
-    readonly sealed?: SealedSecrets;
-    /** Their places, for one that cannot. */
-    readonly withheld?: readonly string[];
-  };
-};
-
-/**
- * The whole configuration at a position. `position` is the checkpoint of the feed; `revision` the position of the last
- * event that changed the configuration: what requests are stamped with.
- */
-export type GatewaySnapshot = {
-  readonly format: 1;
-  readonly logId: string;
-  readonly era: number;
-  readonly position: Position;
-  readonly revision: Position;
-  readonly objects: Readonly<Record<string, GatewayObject>>;
-};
-
-export type GatewayChange =
-  | { readonly op: 'upsert'; readonly position: Position; readonly object: GatewayObject }
-  | {
-      readonly op: 'remove';
-      readonly position: Position;
-      readonly kind: 'api';
-      readonly id: string;
-      /** It is there for gateways with other labels: who never had it has lost nothing. */
-      readonly elsewhere?: true;
-    };
-
-/** As it leaves the process: of its secrets only where they stand. */
-export function withheld(object: GatewayObject): GatewayObject {
-  const { sealed, ...body } = object.body;
-  return sealed ? { ...object, body: { ...body, withheld: sealed.secrets.map(({ pointer }) => pointer) } } : object;
-}
-
-export const objectKey = (kind: 'api', id: string): string => `${kind}:${id}`;
-
-/** The next snapshot; the given one is not changed. Changes at or before the snapshot's revision are skipped. */
-export function applyChanges(
-  snapshot: GatewaySnapshot,
-  changes: readonly GatewayChange[],
-  position: Position,
-): GatewaySnapshot {
-  const objects = { ...snapshot.objects };
-  let { revision } = snapshot;
-  for (const change of changes) {
-    if (change.position <= snapshot.revision) continue;
-    if (change.op === 'upsert') objects[objectKey(change.object.kind, change.object.id)] = change.object;
-    else if (change.elsewhere && !Object.hasOwn(objects, objectKey(change.kind, change.id))) continue;
-    else delete objects[objectKey(change.kind, change.id)];
-    revision = change.position;
-  }
-  return { ...snapshot, objects, revision, position };
-}
 
 /**
  * The feed is made of the objects themselves, in the order of their last changes: who is behind gets each object once, as it
@@ -96,40 +36,63 @@ const noMeta: Meta = { revision: '', removals: 0, dropped: '' };
 const maxRemovals = 10_000;
 const droppedAtOnce = 500;
 
+/** Streams whose events may change the configuration of gateways. */
+export const gatewayCategories: readonly string[] = ['api', 'key', 'policy', 'webhook', 'org'];
+
 export const gatewayConfig: Projection = {
   name: 'gateway_config',
-  version: 2,
+  version: 3,
   collections: [objects, removals, meta],
-  filter: { categories: ['api'] },
+  filter: { categories: gatewayCategories },
   onPoison: 'stop',
   apply: (recorded, documents) => {
-    const change = changeOf(recorded, documents);
+    const change = changeOf(recorded, (key) => documents.get(objects, key)?.body as GatewayObject | undefined);
     return change ? keep(change, documents) : [];
   },
 };
 
-function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): GatewayChange | undefined {
-  const { event, position } = recorded;
-  const revision = String(recorded.revision);
+/** The object that the events of one stream come to, oldest first; undefined when there is none any more. */
+export function objectFrom(events: readonly Recorded<DomainEvent>[]): GatewayObject | undefined {
+  let object: GatewayObject | undefined;
+  for (const recorded of events) {
+    const change = changeOf(recorded, () => object);
+    if (change) object = change.op === 'upsert' ? change.object : undefined;
+  }
+  return object;
+}
+
+/** By the key of the object. */
+type FindBefore = (key: string) => GatewayObject | undefined;
+
+function changeOf(recorded: Recorded<DomainEvent>, find: FindBefore): GatewayChange | undefined {
+  const { event } = recorded;
   switch (event.type) {
     case 'ApiDefinitionCreated':
     case 'ApiDefinitionImported':
     case 'ApiDefinitionPatched':
     case 'ApiDefinitionReplaced':
-    case 'ApiDefinitionRolledBack': {
-      const { type, orgId, apiId: id, kind: apiKind, document, docSha256: sha256, secrets } = event;
-      const body = { orgId, apiKind, document, ...(secrets ? { sealed: { type, secrets } } : {}) };
-      return { op: 'upsert', position, object: { kind: 'api', id, revision, position, sha256, body } };
-    }
-    // The document of the same append says the same; the object's revision must be the one of the ETag all the same.
+    case 'ApiDefinitionRolledBack':
+    case 'ApiDefinitionDeleted':
     case 'ApiActivated':
     case 'ApiDeactivated':
-    case 'ApiInternalChanged': {
-      const object = documents.get(objects, objectKey('api', event.apiId))?.body as GatewayObject | undefined;
-      return object && { op: 'upsert', position, object: { ...object, revision, position } };
-    }
-    case 'ApiDefinitionDeleted':
-      return { op: 'remove', position, kind: 'api', id: event.apiId };
+    case 'ApiInternalChanged':
+      return apiChange({ ...recorded, event }, objectBefore(find, 'api', event.apiId));
+    case 'KeyCreated':
+    case 'KeyUpdated':
+    case 'KeyDisabled':
+    case 'KeyDeleted':
+      return keyChange({ ...recorded, event }, objectBefore(find, 'key', event.keyHash));
+    case 'PolicyCreated':
+    case 'PolicyUpdated':
+    case 'PolicyDeleted':
+      return policyChange({ ...recorded, event });
+    case 'WebhookCreated':
+    case 'WebhookUpdated':
+    case 'WebhookDeleted':
+      return webhookChange({ ...recorded, event });
+    case 'OrganisationCreated':
+    case 'OrganisationUpdated':
+      return organisationChange({ ...recorded, event });
     case 'CertificateImported':
     case 'CertificateKeyAttached':
     case 'CertificateRenamed':
@@ -137,8 +100,6 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'CertificateExpired':
     case 'CertificateDeleted':
     case 'CertificateKeyShredded':
-    case 'OrganisationCreated':
-    case 'OrganisationUpdated':
     case 'ConfigRestored':
     case 'NameReserved':
     case 'NameReleased':
@@ -151,22 +112,15 @@ function changeOf(recorded: Recorded<DomainEvent>, documents: DocumentReader): G
     case 'TokenUpdated':
     case 'TokenRotated':
     case 'TokenRevoked':
-    case 'KeyCreated':
-    case 'KeyUpdated':
-    case 'KeyDisabled':
-    case 'KeyDeleted':
-    case 'PolicyCreated':
-    case 'PolicyUpdated':
-    case 'PolicyDeleted':
-    case 'WebhookCreated':
-    case 'WebhookUpdated':
-    case 'WebhookDeleted':
     case 'SecretShredded':
       return undefined;
     default:
       return never(event);
   }
 }
+
+const objectBefore = <Kind extends ObjectKind>(find: FindBefore, kind: Kind, id: string) =>
+  find(objectKey(kind, id)) as ObjectOfKind<Kind> | undefined;
 
 function keep(change: GatewayChange, documents: DocumentReader): readonly DocumentChange[] {
   const { position } = change;
@@ -213,7 +167,7 @@ export function readSnapshot(
   const found = documents.list(objects, { limit: documents.count(objects) });
   const { revision } = readMeta(documents);
   const entries = found.map(({ id, body }) => [id, body as GatewayObject] as const);
-  return { format: 1, logId, era, position, revision, objects: Object.fromEntries(entries) };
+  return { format: 2, logId, era, position, revision, objects: Object.fromEntries(entries) };
 }
 
 /** So many changes stand in one answer. */
@@ -226,9 +180,9 @@ export type ChangesAfter =
 /** Position of the last change of anything. */
 export const lastChange = (documents: DocumentReader): Position => readMeta(documents).revision;
 
-/** Gateways with labels run only what shares one; what has none runs on gateways without. */
-const isFor = ({ body }: GatewayObject, tags: readonly string[]): boolean =>
-  tagsOf(body.document).some((tag) => tags.includes(tag));
+/** Gateways with labels run only APIs that share one; an API that has none runs on gateways without. */
+const isFor = (object: GatewayObject, tags: readonly string[]): boolean =>
+  object.kind !== 'api' || tagsOf(object.body.document).some((tag) => tags.includes(tag));
 
 export const forTags = (all: GatewaySnapshot['objects'], tags: readonly string[]): GatewaySnapshot['objects'] =>
   Object.fromEntries(Object.entries(all).filter(([, object]) => isFor(object, tags)));

@@ -1,6 +1,6 @@
 /** The port through which a gateway gets its configuration: a snapshot, then changes by position. In process it is a function call. */
 import type { NodeError, NodeIdentity } from '../../domain/gateway-node.ts';
-import type { GatewayChange, GatewaySnapshot } from '../../projections/gateway-config.ts';
+import type { GatewayChange, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { SignedChanges, SignedSnapshot } from './signed.ts';
 
 /** Positions are comparable within one log and one era only, so they are named with both. */

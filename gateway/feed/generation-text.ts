@@ -1,5 +1,5 @@
 /** A generation as JSON in pieces: a configuration of thousands of APIs never keeps the process from its requests. */
-import type { GatewayObject } from '../../projections/gateway-config.ts';
+import type { GatewayObject } from '../../projections/gateway-snapshot.ts';
 import type { Generation } from './generation.ts';
 
 type Objects = Readonly<Record<string, GatewayObject>>;

@@ -1,5 +1,5 @@
 /** What a node keeps of a configuration: the snapshot, what runs in place of rejected objects, and the proof of where it came from. */
-import type { GatewayObject, GatewaySnapshot } from '../../projections/gateway-config.ts';
+import type { GatewayObject, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { SignedChanges, SignedSnapshot } from './signed.ts';
 
 /** What shows that a snapshot came from management: the signed one it began with, and each signed change since, in order. */

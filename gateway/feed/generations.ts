@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { applyChanges, type GatewaySnapshot } from '../../projections/gateway-config.ts';
+import { applyChanges, type GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { Log } from '../ports.ts';
 import type { Generation, Provenance } from './generation.ts';
 import { generationText } from './generation-text.ts';

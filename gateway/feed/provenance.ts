@@ -1,5 +1,5 @@
 /** Keeps what proves the configuration of a node while it follows the feed, and says when that has grown too long. */
-import type { GatewaySnapshot } from '../../projections/gateway-config.ts';
+import type { GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { FeedAnswer } from './feed.ts';
 import type { Provenance } from './generation.ts';
 import type { SignedChanges, SignedSnapshot } from './signed.ts';

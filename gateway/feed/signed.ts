@@ -1,7 +1,7 @@
 /** What management signs of a configuration that leaves its process, and how anybody checks it with nothing but the public key. */
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { GatewayChange, GatewaySnapshot } from '../../projections/gateway-config.ts';
+import type { GatewayChange, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 
 /** The key that signs. */
 export type FeedSigner = {

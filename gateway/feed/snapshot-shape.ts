@@ -1,5 +1,10 @@
 /** Whether what came over the feed or from disk has the shape of a snapshot, or of changes: malformed answers change nothing. */
-import { type GatewayChange, type GatewaySnapshot, objectKey } from '../../projections/gateway-config.ts';
+import {
+  type GatewayChange,
+  type GatewayObject,
+  type GatewaySnapshot,
+  objectKey,
+} from '../../projections/gateway-snapshot.ts';
 import type { SignedChanges, SignedSnapshot } from './signed.ts';
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -7,8 +12,10 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const areTexts = (...values: readonly unknown[]): boolean => values.every((value) => typeof value === 'string');
 
+const formats: ReadonlySet<unknown> = new Set([1, 2]);
+
 export function isSnapshot(value: unknown): value is GatewaySnapshot {
-  if (!isRecord(value) || value['format'] !== 1) return false;
+  if (!isRecord(value) || !formats.has(value['format'])) return false;
   const { logId, era, position, revision, objects } = value;
   return (
     areTexts(logId, position, revision) &&
@@ -43,17 +50,31 @@ function isObject(value: unknown): boolean {
   return (
     areTexts(kind, id, revision, position, sha256) &&
     isRecord(body) &&
-    areTexts(body['orgId'], body['apiKind']) &&
-    isRecord(body['document']) &&
+    areTexts(body['orgId']) &&
+    (bodies.get(String(kind))?.(body) ?? true) &&
     areSecrets(body['sealed'], body['withheld'])
   );
 }
+
+const hasDocument = (body: Readonly<Record<string, unknown>>): boolean => isRecord(body['document']);
+
+/** A kind that this gateway does not know is carried along, and does nothing. */
+const bodies: ReadonlyMap<string, (body: Readonly<Record<string, unknown>>) => boolean> = new Map([
+  ['api', (body) => areTexts(body['apiKind']) && hasDocument(body)],
+  ['key', (body) => areTexts(body['createdAt']) && hasDocument(body)],
+  ['policy', hasDocument],
+  ['webhook', hasDocument],
+  ['organisation', (body) => isRecord(body['terms'])],
+]);
 
 const areSecrets = (sealed: unknown, withheld: unknown): boolean =>
   (sealed === undefined || (isRecord(sealed) && areTexts(sealed['type']) && Array.isArray(sealed['secrets']))) &&
   (withheld === undefined || (Array.isArray(withheld) && areTexts(...withheld)));
 
-const keyOf = (object: unknown): string => objectKey('api', String((object as { id: unknown }).id));
+const keyOf = (object: unknown): string => {
+  const { kind, id } = object as Pick<GatewayObject, 'kind' | 'id'>;
+  return objectKey(kind, id);
+};
 
 /** What a signature and its check need beside the configuration itself. */
 export const isProvenSnapshot = (value: unknown): value is SignedSnapshot =>

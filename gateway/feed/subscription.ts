@@ -1,6 +1,6 @@
 /** Follows the configuration: last good generation from disk, then the snapshot, then changes by position. Hands over whole snapshots. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { applyChanges, type GatewayObject, type GatewaySnapshot } from '../../projections/gateway-config.ts';
+import { applyChanges, type GatewayObject, type GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { Clock, Log } from '../ports.ts';
 import { type Feed, FeedRefusal, type SnapshotSource } from './feed.ts';
 import type { Generation, Provenance } from './generation.ts';
@@ -179,7 +179,8 @@ export class Subscription {
     if (current) demandSuccessor(answer, current);
     this.#provenance = provenanceOf(answer);
     // The same place again says nothing new; what runs may hold kept objects that the answer does not.
-    if (current && answer.era === current.era && answer.position === current.position) return true;
+    const isSamePlace = current && answer.era === current.era && answer.position === current.position;
+    if (isSamePlace && answer.format === current.format) return true;
     this.#alarmOnShrink(answer);
     this.#snapshot = plainSnapshot(answer);
     this.#swap({}, 'feed');

@@ -2,9 +2,9 @@
 import type { ApiDocument } from '../../domain/api/definition.ts';
 import { isNeeded } from '../../domain/api/secret-fields.ts';
 import { type HeldSecret, kidOf, revealed, type SealedSecrets } from '../../domain/document-secrets.ts';
-import { apiStream, toApiId } from '../../domain/ids.ts';
+import { apiStream, toApiId, toWebhookId, webhookStream } from '../../domain/ids.ts';
 import { pathOf } from '../../domain/secret-places.ts';
-import type { GatewayObject, GatewaySnapshot } from '../../projections/gateway-config.ts';
+import type { ApiObject, GatewayObject, GatewaySnapshot, WebhookObject } from '../../projections/gateway-snapshot.ts';
 import type { Log } from '../ports.ts';
 import type { Feed } from './feed.ts';
 import type { Generation } from './generation.ts';
@@ -12,6 +12,17 @@ import type { Generations } from './generations.ts';
 
 /** Opens what an event on a stream has sealed. One whose key is gone, or that was changed, comes without its text. */
 export type OpenSecrets = (stream: string, sealed: SealedSecrets) => Promise<readonly HeldSecret[]>;
+
+/** What gateways send. Those of access keys belong to schemes that they do not run: they stay closed. */
+type Revealing = ApiObject | WebhookObject;
+
+const isRevealing = (object: GatewayObject): object is Revealing => object.kind === 'api' || object.kind === 'webhook';
+
+const neededOf = (object: GatewayObject): SealedSecrets | undefined =>
+  isRevealing(object) ? object.body.sealed : undefined;
+
+const streamOf = ({ kind, id }: GatewayObject): string =>
+  kind === 'webhook' ? webhookStream(toWebhookId(id)) : apiStream(toApiId(id));
 
 export class Vault {
   readonly #open: OpenSecrets | undefined;
@@ -28,10 +39,10 @@ export class Vault {
   /** Rejects when it cannot be told whether a secret opens: what runs goes on, and it is tried again. */
   async take(objects: Iterable<GatewayObject>): Promise<void> {
     if (!this.#open) return;
-    for (const { id, body } of objects) {
-      const { sealed } = body;
+    for (const object of objects) {
+      const sealed = neededOf(object);
       if (!sealed || sealed.secrets.every((secret) => this.#clear.has(kidOf(secret)))) continue;
-      const opened = await this.#open(apiStream(toApiId(id)), sealed);
+      const opened = await this.#open(streamOf(object), sealed);
       const found = opened.flatMap(({ kid, clear }) => (clear === undefined ? [] : [[kid, clear] as const]));
       this.#clear = new Map([...this.#clear, ...found]);
     }
@@ -39,21 +50,22 @@ export class Vault {
 
   /** Forgets what no object has any more. */
   keepOnly(objects: Iterable<GatewayObject>): void {
-    const kids = new Set([...objects].flatMap(({ body }) => (body.sealed?.secrets ?? []).map(kidOf)));
+    const kids = new Set([...objects].flatMap((object) => (neededOf(object)?.secrets ?? []).map(kidOf)));
     if ([...this.#clear.keys()].some((kid) => !kids.has(kid))) {
       this.#clear = new Map([...this.#clear].filter(([kid]) => kids.has(kid)));
     }
   }
 
   /** The document to run. `missing`: places whose secret the API needs and this node does not have. */
-  reveal({ body }: GatewayObject): { readonly document: ApiDocument; readonly missing: readonly string[] } {
+  reveal({ kind, body }: Revealing): { readonly document: ApiDocument; readonly missing: readonly string[] } {
     const { document, sealed, withheld = [] } = body;
     const places = (sealed?.secrets ?? []).map((secret) => {
       const clear = this.#clear.get(kidOf(secret));
       return { pointer: secret.pointer, ...(clear === undefined ? {} : { clear }) };
     });
     const closed = [...withheld, ...places.flatMap(({ pointer, clear }) => (clear === undefined ? [pointer] : []))];
-    const missing = closed.filter((pointer) => isNeeded(document, pathOf(pointer)));
+    // All of a webhook is sent.
+    const missing = kind === 'api' ? closed.filter((pointer) => isNeeded(document, pathOf(pointer))) : closed;
     return { document: revealed(document, places), missing };
   }
 

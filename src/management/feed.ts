@@ -1,14 +1,8 @@
 /** The feed: what gateways read as snapshot and changes, woken by the projector; in process a function call. */
 import { type LogIdentity, type Position, shortPosition } from '../../domain/event-store.ts';
 import { type Feed, type FeedAnswer, type FeedPlace, FeedRefusal } from '../../gateway/feed/feed.ts';
-import {
-  changesAfter,
-  forTags,
-  type GatewaySnapshot,
-  gatewayConfig,
-  lastChange,
-  readSnapshot,
-} from '../../projections/gateway-config.ts';
+import { changesAfter, forTags, gatewayConfig, lastChange, readSnapshot } from '../../projections/gateway-config.ts';
+import type { GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 

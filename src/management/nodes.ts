@@ -18,6 +18,7 @@ import {
 import { type NodeId, nodeStream, type OrgId, toNodeId } from '../../domain/ids.ts';
 import { CellConflict, type SharedCells } from '../../domain/shared-cells.ts';
 import { FeedRefusal, type GatewayReport } from '../../gateway/feed/feed.ts';
+import { gatewayCategories } from '../../projections/gateway-config.ts';
 import { createKeyedMutex } from './keyed-mutex.ts';
 
 export type NodesOptions = {
@@ -190,7 +191,11 @@ const maxPages = 20;
 async function firstChangeAfter(store: EventStore, position: Position): Promise<StoredEvent | undefined> {
   let after = position;
   for (let page = 0; page < maxPages; page++) {
-    const { events, next, atHead } = await store.readAll({ after, limit: 1, filter: { categories: ['api'] } });
+    const { events, next, atHead } = await store.readAll({
+      after,
+      limit: 1,
+      filter: { categories: gatewayCategories },
+    });
     if (events.length > 0 || atHead) return events[0];
     after = next;
   }

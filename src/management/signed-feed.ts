@@ -7,7 +7,7 @@ import {
   signChanges,
   signSnapshot,
 } from '../../gateway/feed/signed.ts';
-import { type GatewaySnapshot, withheld } from '../../projections/gateway-config.ts';
+import { type GatewaySnapshot, withheld } from '../../projections/gateway-snapshot.ts';
 import type { FeedQuery, ManagementFeed } from './feed.ts';
 
 export type SignedFeed = {

@@ -61,7 +61,7 @@ describe('the feed over HTTP', () => {
   it('gives the whole configuration, signed', async () => {
     const revision = await create(named('orders'));
     const found = await reached(revision);
-    expect(found).to.deep.include({ ...management.store.identity, format: 1, group: 'default', tags: [] });
+    expect(found).to.deep.include({ ...management.store.identity, format: 2, group: 'default', tags: [] });
     expect(Object.keys(found.objects)).to.deep.equal(['api:orders']);
     expect(isSignedSnapshot(found, found.publicKey)).to.equal(true);
     expect(isSignedSnapshot({ ...found, objects: {} }, found.publicKey)).to.equal(false);

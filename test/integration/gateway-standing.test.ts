@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { FeedRefusal, type GatewayReport } from '../../gateway/feed/feed.ts';
 import type { Clock } from '../../gateway/ports.ts';
+import type { ApiObject } from '../../projections/gateway-snapshot.ts';
 import { eventually } from '../support/eventually.ts';
 import { MemoryFeed, positionText } from '../support/gateway-feed.ts';
 import { apiFor, startTestGateway, startWithEcho, type TestGateway } from '../support/gateway-start.ts';
@@ -83,7 +84,7 @@ describe('the report of a node', () => {
   it('says what it runs: equal where the same runs', async () => {
     await using one = await startWithEcho({ settings: { version: '1.2.3', tags: [] } });
     await using other = await startTestGateway();
-    other.feed.put('echo', one.feed.current.objects['api:echo']!.body.document);
+    other.feed.put('echo', (one.feed.current.objects['api:echo'] as ApiObject).body.document);
     await eventually(() => last(other)?.apis === 1);
     expect(last(one)).to.deep.include({
       ...{ node: 'node-1', group: 'default', version: '1.2.3', source: 'feed', apis: 1 },

@@ -5,7 +5,7 @@ import { FeedRefusal } from '../../gateway/feed/feed.ts';
 import { createHttpFeed, type HttpFeed, type HttpFeedOptions } from '../../gateway/feed/http-feed.ts';
 import type { FeedSigner } from '../../gateway/feed/signed.ts';
 import { openTrust } from '../../gateway/feed/trust.ts';
-import { applyChanges, type GatewayChange } from '../../projections/gateway-config.ts';
+import { applyChanges, type GatewayChange } from '../../projections/gateway-snapshot.ts';
 import { apiDocument } from '../support/documents.ts';
 import { type FeedServer, replying, startFeedServer } from '../support/feed-server.ts';
 import { newSigner, signed, signedStep } from '../support/feed-signer.ts';

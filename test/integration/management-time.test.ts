@@ -61,7 +61,7 @@ describe('the configuration at a time', () => {
       const before = await create('orders');
       await move('orders', '/moved/');
       const { json: snapshot } = await call('GET', `/api/config?at=${before}&form=snapshot`);
-      expect(snapshot).to.include({ format: 1, era: 0, logId: management.store.identity.logId });
+      expect(snapshot).to.include({ format: 2, era: 0, logId: management.store.identity.logId });
       expect(snapshot['objects']).to.have.all.keys('api:orders');
       expect(snapshot).to.have.nested.property('objects.api:orders.revision', '1');
       expect(snapshot['revision']).to.equal(snapshot['position']);

@@ -8,7 +8,7 @@ import {
   signChanges,
   signSnapshot,
 } from '../../gateway/feed/signed.ts';
-import type { GatewayChange, GatewaySnapshot } from '../../projections/gateway-config.ts';
+import type { GatewayChange, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 
 export function newSigner(): FeedSigner {
   const pair = generateKeyPairSync('ed25519');

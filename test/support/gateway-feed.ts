@@ -3,12 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
 import { toOrgId } from '../../domain/ids.ts';
 import type { Feed, FeedAnswer, FeedPlace, GatewayReport } from '../../gateway/feed/feed.ts';
-import {
-  applyChanges,
-  type GatewayChange,
-  type GatewayObject,
-  type GatewaySnapshot,
-} from '../../projections/gateway-config.ts';
+import { applyChanges, type GatewayChange, type GatewayObject, type GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 
 export const positionText = (number: number): string => String(number).padStart(20, '0');
 
@@ -24,7 +19,7 @@ export class MemoryFeed implements Feed {
   breakChanges: (() => unknown) | undefined;
 
   constructor(logId = 'log-1', era = 1) {
-    this.#snapshot = { format: 1, logId, era, position: '', revision: '', objects: {} };
+    this.#snapshot = { format: 2, logId, era, position: '', revision: '', objects: {} };
   }
 
   get current(): GatewaySnapshot {

@@ -123,7 +123,7 @@ const exampleObject = {
 const exampleLog = { logId: '019a1b6e-7f2d-7b1c-9e6a-5d0c1f2a3b4c', era: 0 };
 const exampleSignature = { keyId: '5f2c…', signature: '<base64url>' };
 const exampleSnapshot = {
-  ...{ format: 1, ...exampleLog, position: '12', revision: '12', createdAt: '2026-01-01T00:00:00.000Z' },
+  ...{ format: 2, ...exampleLog, position: '12', revision: '12', createdAt: '2026-01-01T00:00:00.000Z' },
   ...{ group: '', tags: [], objects: { 'api:orders': exampleObject }, sha256: '9b1d…', ...exampleSignature },
   publicKey: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
 };

@@ -27,7 +27,7 @@ const signature = { keyId: text, signature: text };
 
 export const feedSchemas: JsonObject = {
   FeedSnapshot: closed({
-    ...{ format: { const: 1 }, logId: text, era: count, position: text, revision: text, createdAt: text, group: text },
+    ...{ format: { const: 2 }, logId: text, era: count, position: text, revision: text, createdAt: text, group: text },
     ...{ tags: labels, objects: { type: 'object' }, sha256: text, ...signature, publicKey: text },
   }),
   FeedChanges: closed({

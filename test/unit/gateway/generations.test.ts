@@ -7,7 +7,7 @@ import type { Generation } from '../../../gateway/feed/generation.ts';
 import { diskGenerations, type Generations } from '../../../gateway/feed/generations.ts';
 import type { FeedSigner } from '../../../gateway/feed/signed.ts';
 import { openTrust } from '../../../gateway/feed/trust.ts';
-import { applyChanges, type GatewaySnapshot } from '../../../projections/gateway-config.ts';
+import { type ApiObject, applyChanges, type GatewaySnapshot } from '../../../projections/gateway-snapshot.ts';
 import { apiDocument } from '../../support/documents.ts';
 import { newSigner, signed, signedStep } from '../../support/feed-signer.ts';
 import { MemoryFeed, positionText } from '../../support/gateway-feed.ts';
@@ -57,7 +57,7 @@ describe('generations on disk', () => {
     const { objects, ...rest } = snapshotOf(300);
     const name = 'Größe "é" \u2028 𝄞';
     const all = { ...objects, ...new MemoryFeed().current.objects };
-    const first = Object.values(all)[0];
+    const first = Object.values(all)[0] as ApiObject | undefined;
     const odd = first && { ...first, id: name, body: { ...first.body, document: apiDocument({ info: { name } }) } };
     const snapshot = { ...rest, objects: odd ? { ...all, [`api:${name}`]: odd } : all };
     const kept = odd ? { [`api:${name}`]: odd } : {};

@@ -84,6 +84,17 @@ describe('a subscription', () => {
     await subscription.stop();
   });
 
+  it('takes the snapshot of a format that it did not have, though the log has not moved', async () => {
+    const feed = new MemoryFeed();
+    feed.put('a', document('a'));
+    const old: Generation = { snapshot: { ...feed.current, format: 1, objects: {} }, kept: {} };
+    const { subscription, applied } = followed(feed, {}, old);
+    await subscription.start();
+    await eventually(() => Object.keys(applied.at(-1)?.snapshot.objects ?? {}).length === 1);
+    expect(applied.map(({ snapshot }) => snapshot.format)).to.deep.equal([1, 2]);
+    await subscription.stop();
+  });
+
   const badSnapshots: readonly [name: string, answer: () => unknown][] = [
     ['fails', () => Promise.reject(new Error('away'))],
     ['is empty', () => undefined],

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { HeldSecret, SealedSecrets } from '../../../domain/document-secrets.ts';
 import { toOrgId } from '../../../domain/ids.ts';
 import { type OpenSecrets, Vault } from '../../../gateway/feed/vault.ts';
-import { type GatewayObject, type GatewaySnapshot, withheld } from '../../../projections/gateway-config.ts';
+import { type ApiObject, type GatewaySnapshot, withheld } from '../../../projections/gateway-snapshot.ts';
 import { apiDocument } from '../../support/documents.ts';
 import { keptLog } from '../../support/given.ts';
 
@@ -12,7 +12,7 @@ const sealed = (kid: string): SealedSecrets => ({
   type: 'ApiDefinitionCreated',
   secrets: [{ pointer: place, secret: { kid, alg: 'A256GCM', iv: 'i', ct: 'c', tag: 't' } }],
 });
-const object = (kid: string): GatewayObject => ({
+const object = (kid: string): ApiObject => ({
   ...{ kind: 'api', id: 'told', revision: '0', position: '1', sha256: kid },
   body: {
     ...{ orgId: toOrgId('acme'), apiKind: 'oas', sealed: sealed(kid) },

@@ -3,13 +3,8 @@ import { assert, expect } from 'chai';
 import fc from 'fast-check';
 import { padPosition } from '../../../domain/event-store.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
-import {
-  applyChanges,
-  changesAfter,
-  type GatewaySnapshot,
-  gatewayConfig,
-  readSnapshot,
-} from '../../../projections/gateway-config.ts';
+import { changesAfter, gatewayConfig, readSnapshot } from '../../../projections/gateway-config.ts';
+import { applyChanges, type GatewaySnapshot } from '../../../projections/gateway-snapshot.ts';
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';
 import { apiDocument } from '../../support/documents.ts';
 import {
@@ -34,7 +29,7 @@ const changes = (models: ReadModelStore, after: number) => {
 describe('readSnapshot', () => {
   it('is empty before anything happened', () => {
     expect(snapshotOf(folded(gatewayConfig), 0)).to.deep.equal({
-      format: 1,
+      format: 2,
       logId: 'log',
       era: 0,
       position: '',

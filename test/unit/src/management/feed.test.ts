@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { type LogIdentity, padPosition } from '../../../../domain/event-store.ts';
 import { type FeedPlace, FeedRefusal } from '../../../../gateway/feed/feed.ts';
-import { applyChanges, gatewayConfig } from '../../../../projections/gateway-config.ts';
+import { gatewayConfig } from '../../../../projections/gateway-config.ts';
+import { applyChanges } from '../../../../projections/gateway-snapshot.ts';
 import type { Projection } from '../../../../projections/projection.ts';
 import { type Projector, startProjector } from '../../../../projections/projector.ts';
 import type { ReadModelStore } from '../../../../projections/read-model-store.ts';
@@ -55,7 +56,7 @@ describe('the feed in process', () => {
     begin();
     const head = await follow(apiCreated());
     const snapshot = await feed.snapshot(never);
-    expect(snapshot).to.deep.include({ format: 1, ...store.identity, position: head, revision: head });
+    expect(snapshot).to.deep.include({ format: 2, ...store.identity, position: head, revision: head });
     expect(Object.keys(snapshot.objects)).to.deep.equal(['api:orders']);
   });
 

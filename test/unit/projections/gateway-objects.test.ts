@@ -1,0 +1,66 @@
+/** What events of keys, policies, webhooks and organisations make of the configuration of gateways. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { DomainEvent } from '../../../domain/events.ts';
+import { changesAfter, forTags, gatewayConfig, objectFrom, readSnapshot } from '../../../projections/gateway-config.ts';
+import { objectsOfKind, withheld } from '../../../projections/gateway-snapshot.ts';
+import { apiCreated, folded, org, sealed } from '../../support/given.ts';
+
+/** All of one organisation. */
+const golden = (type: string): DomainEvent => {
+  const text = readFileSync(join(import.meta.dirname, '..', '..', 'golden', 'events', `${type}.1.json`), 'utf8');
+  return { type, ...(JSON.parse(text) as { data: object }).data, orgId: org } as DomainEvent;
+};
+
+const objectsAfter = (...events: readonly DomainEvent[]) =>
+  readSnapshot(folded(gatewayConfig, ...events), { logId: 'log', era: 0, position: '' }).objects;
+
+const rows: readonly (readonly [kind: string, made: string, changed: string, deleted?: string])[] = [
+  ['key', 'KeyCreated', 'KeyUpdated', 'KeyDeleted'],
+  ['key', 'KeyCreated', 'KeyDisabled', 'KeyDeleted'],
+  ['policy', 'PolicyCreated', 'PolicyUpdated', 'PolicyDeleted'],
+  ['webhook', 'WebhookCreated', 'WebhookUpdated', 'WebhookDeleted'],
+  ['organisation', 'OrganisationCreated', 'OrganisationUpdated'],
+];
+
+describe('objects of gateways', () => {
+  for (const [kind, made, changed, deleted] of rows) {
+    it(`of the kind ${kind} come with ${made}, change with ${changed}${deleted ? ` and go with ${deleted}` : ''}`, () => {
+      const before = Object.values(objectsAfter(golden(made)));
+      expect(before).to.have.length(1);
+      expect(before[0]).to.include({ kind, revision: '0' });
+      const after = Object.values(objectsAfter(golden(made), golden(changed)));
+      expect(after).to.have.length(1);
+      expect(after[0]).to.include({ kind, revision: '1' });
+      expect(after[0]!.position > before[0]!.position).to.equal(true);
+      if (deleted) expect(objectsAfter(golden(made), golden(deleted))).to.deep.equal({});
+    });
+  }
+
+  it('come to the same from the events of one stream alone, and know of a key when it was made', () => {
+    const recorded = [golden('KeyCreated'), golden('KeyUpdated')].map((event, index) => ({
+      ...{ event, id: `e${index}`, stream: 'key-x', revision: BigInt(index), position: String(index) },
+      ...{ at: new Date(index), meta: {} },
+    }));
+    expect(objectFrom(recorded)).to.deep.include({ kind: 'key', revision: '1', position: '1' });
+    expect(objectFrom(recorded)?.body).to.include({ createdAt: new Date(0).toISOString() });
+    expect(objectFrom([])).to.equal(undefined);
+  });
+
+  it('leave their secrets where they are, but for their places', () => {
+    const webhook = { ...golden('WebhookCreated'), secrets: [{ pointer: '/secret', secret: sealed }] } as DomainEvent;
+    const [object] = Object.values(objectsAfter(webhook));
+    expect(object?.body).to.have.property('sealed');
+    expect(withheld(object!).body).to.not.have.property('sealed');
+    expect(withheld(object!).body).to.deep.include({ withheld: ['/secret'] });
+  });
+
+  it('other than APIs are for gateways of every label', () => {
+    const objects = objectsAfter(apiCreated(), golden('KeyCreated'), golden('PolicyCreated'));
+    expect([...objectsOfKind(objects, 'api')]).to.have.length(1);
+    expect(Object.values(forTags(objects, ['eu'])).map(({ kind }) => kind)).to.have.members(['key', 'policy']);
+    const changes = changesAfter(folded(gatewayConfig, apiCreated(), golden('KeyCreated')), '', ['eu']);
+    expect('changes' in changes && changes.changes.map(({ op }) => op)).to.deep.equal(['remove', 'upsert']);
+  });
+});
