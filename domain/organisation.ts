@@ -1,9 +1,10 @@
 /** Organisations: what owns APIs and certificates, and whose configuration is restored. Events, commands, state, decide, evolve. */
 import type { Decider } from './decider.ts';
-import { organisationExists, organisationUnknown } from './errors.ts';
+import { bodyMalformed, organisationExists, organisationUnknown } from './errors.ts';
 import { never } from './event.ts';
 import type { Position } from './event-store.ts';
 import type { OrgId } from './ids.ts';
+import { sameJson } from './json.ts';
 
 /** One object that a restore changed. `toRevision`: what it was brought back to; absent for one that was deleted. */
 export type RestoredObject = {
@@ -16,15 +17,26 @@ export type RestoredObject = {
 /** What a restore left out: the part of an object that is gone for good, or an object that was made later and kept. */
 export type SkippedObject = { readonly kind: string; readonly id: string; readonly reason: 'hole' | 'kept' };
 
+/** How much all callers of its APIs together may ask for on one gateway. `per`, `quotaRenewalRate` in seconds; 0 = no limit. */
+export type OrganisationLimits = {
+  readonly rate: number;
+  readonly per: number;
+  readonly quotaMax: number;
+  /** From the first request of a window; 0: it never renews. */
+  readonly quotaRenewalRate: number;
+};
+
 /** What holds for all that an organisation owns. */
 export type OrganisationTerms = {
   readonly name: string;
-  /** Its tokens are refused; those that may look after organisations are not. */
+  /** Its tokens are refused, but for those that may look after organisations; gateways refuse calls of its APIs. */
   readonly disabled: boolean;
   /** A write of what is there names the revision that it changes. */
   readonly requireIfMatch: boolean;
   /** Unknown keys of definitions are errors. */
   readonly strictKeys: boolean;
+  /** Absent: none. */
+  readonly limits?: OrganisationLimits;
 };
 
 type Stated = { readonly orgId: OrgId } & OrganisationTerms;
@@ -71,9 +83,11 @@ function decide(command: OrganisationCommand, state: OrganisationState): readonl
         : [];
     case 'AddOrganisation':
       if (state.terms) throw organisationExists();
+      judge(command);
       return [{ ...command, type: 'OrganisationCreated' }];
     case 'UpdateOrganisation':
       if (!state.terms) throw organisationUnknown();
+      judge(command);
       return isSame(state.terms, command) ? [] : [{ ...command, type: 'OrganisationUpdated' }];
     // A restore that changes nothing has not happened.
     case 'CloseRestore':
@@ -85,11 +99,18 @@ function decide(command: OrganisationCommand, state: OrganisationState): readonl
   }
 }
 
-const isSame = (a: OrganisationTerms, b: OrganisationTerms): boolean =>
-  a.name === b.name &&
-  a.disabled === b.disabled &&
-  a.requireIfMatch === b.requireIfMatch &&
-  a.strictKeys === b.strictKeys;
+/** A rate without its period would be no limit, and look like one. */
+function judge({ limits = noLimits }: OrganisationTerms): void {
+  if (limits.rate > 0 !== limits.per > 0) throw bodyMalformed('/rate and /per (seconds) go together');
+}
+
+const isSame = (a: OrganisationTerms, b: OrganisationTerms): boolean => sameJson(told(a), told(b));
+
+const told = ({ name, disabled, requireIfMatch, strictKeys, limits = noLimits }: OrganisationTerms) => ({
+  ...{ name, disabled, requireIfMatch, strictKeys, limits },
+});
+
+export const noLimits: OrganisationLimits = { rate: 0, per: 0, quotaMax: 0, quotaRenewalRate: 0 };
 
 export const defaultTerms: Omit<OrganisationTerms, 'name'> = {
   disabled: false,
@@ -103,8 +124,10 @@ export const termsOf = ({
   disabled = defaultTerms.disabled,
   requireIfMatch = defaultTerms.requireIfMatch,
   strictKeys = defaultTerms.strictKeys,
+  limits,
 }: Pick<OrganisationTerms, 'name'> & Partial<OrganisationTerms>): OrganisationTerms => ({
   ...{ name, disabled, requireIfMatch, strictKeys },
+  ...(limits ? { limits } : {}),
 });
 
 function evolve(state: OrganisationState, event: OrganisationEvent): OrganisationState {

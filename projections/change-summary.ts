@@ -221,9 +221,12 @@ function organisationTerms({
   disabled,
   requireIfMatch,
   strictKeys,
+  limits,
 }: Extract<DomainEvent, { type: 'OrganisationUpdated' }>): string {
   const held = [
     ...(disabled ? ['its tokens are refused'] : []),
+    ...(limits && limits.rate > 0 ? [`${limits.rate} calls in ${limits.per} s`] : []),
+    ...(limits && limits.quotaMax > 0 ? [`a quota of ${limits.quotaMax} calls`] : []),
     ...(requireIfMatch ? ['writes need If-Match'] : []),
     ...(strictKeys ? ['unknown keys are errors'] : []),
   ];

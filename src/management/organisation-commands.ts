@@ -4,7 +4,9 @@ import type { EventStore } from '../../domain/event-store.ts';
 import { type OrgId, orgStream } from '../../domain/ids.ts';
 import {
   defaultTerms,
+  noLimits,
   type OrganisationCommand,
+  type OrganisationLimits,
   type OrganisationTerms,
   organisation,
 } from '../../domain/organisation.ts';
@@ -13,7 +15,9 @@ import type { Command } from './handle-command.ts';
 import { expectedOf, loadOrganisation } from './load.ts';
 
 /** What is left out of a change stays. */
-export type TermsChange = Partial<OrganisationTerms>;
+export type TermsChange = Partial<Omit<OrganisationTerms, 'limits'>> & {
+  readonly limits?: Partial<OrganisationLimits>;
+};
 
 export const addOrganisation = (store: EventStore, orgId: OrgId, terms: OrganisationTerms): Command =>
   onOrganisation('AddOrganisation', { store, orgId }, () => ({ type: 'AddOrganisation', orgId, ...terms }));
@@ -22,12 +26,13 @@ export const updateOrganisation = (
   store: EventStore,
   orgId: OrgId,
   ifMatch: string | undefined,
-  change: TermsChange,
+  { limits, ...change }: TermsChange,
 ): Command =>
   onOrganisation('UpdateOrganisation', { store, orgId, ifMatch }, (before) => ({
     ...{ type: 'UpdateOrganisation', orgId },
     ...before,
     ...change,
+    ...(limits ? { limits: { ...noLimits, ...before.limits, ...limits } } : {}),
   }));
 
 const nobody: OrganisationTerms = { name: '', ...defaultTerms };
@@ -65,5 +70,9 @@ const onOrganisation = (
 
 export const shownTerms = (
   id: OrgId,
-  { name, disabled, requireIfMatch, strictKeys }: OrganisationTerms,
-): JsonObject => ({ id, name, disabled, settings: { requireIfMatch, strictKeys } });
+  { name, disabled, requireIfMatch, strictKeys, limits = noLimits }: OrganisationTerms,
+): JsonObject => ({
+  ...{ id, name, disabled, rate: limits.rate, per: limits.per },
+  ...{ quota_max: limits.quotaMax, quota_renewal_rate: limits.quotaRenewalRate },
+  settings: { requireIfMatch, strictKeys },
+});

@@ -54,6 +54,18 @@ describe('organisations over HTTP', () => {
     expect(second.json).to.include({ next: null }).and.have.nested.property('organisations[0].id', id);
   });
 
+  it('have limits, of which what is left out stays', async () => {
+    const limits = { rate: 100, per: 60, quota_max: 5_000, quota_renewal_rate: 86_400 };
+    const made = await ask('POST', '/api/organisations', { name: 'Limited', rate: 100, per: 60 });
+    expect(made.json).to.include({ ...limits, quota_max: 0, quota_renewal_rate: 0 });
+    const at = `/api/organisations/${made.json['id']}`;
+    expect((await ask('PUT', at, { quota_max: 5_000, quota_renewal_rate: 86_400 })).json).to.include(limits);
+    expect((await ask('PUT', at, limits)).headers.get('x-svc-unchanged')).to.equal('true');
+    expect((await ask('GET', at)).json).to.include(limits);
+    const taken = await ask('PUT', at, { rate: -1, per: -1 });
+    expect(taken.json).to.include({ ...limits, rate: 0, per: 0 });
+  });
+
   const refused = (name: string, body: string, text: RegExp, code = 'body_malformed', status = 400): Case => ({
     ...{ name, send: ['POST', '/api/organisations', body, json], status, code, text },
   });
@@ -69,6 +81,10 @@ describe('organisations over HTTP', () => {
           '{"name":"a","settings":{"strictKeys":"yes"}}',
           /\/settings\/strictKeys must/,
         ),
+        refused('a rate without a period', '{"name":"a","rate":5}', /\/rate and \/per \(seconds\) go together/),
+        refused('a quota in words', '{"name":"a","quota_max":"5"}', /\/quota_max must be a whole number/),
+        refused('a period of years', '{"name":"a","rate":1,"per":99999999}', /\/per must be a whole number/),
+        refused('detailed recording', '{"name":"a","detail":true}', /detail/),
         refused('an id of another form', '{"id":"acme","name":"a"}', /Invalid `ID`/, 'id_invalid'),
         refused('an id that is taken', `{"id":"${acme}","name":"a"}`, /exists/, 'organisation_exists', 409),
         {

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../../domain/event.ts';
 import { shortPosition } from '../../../domain/event-store.ts';
 import { type OrgId, readOrgId } from '../../../domain/ids.ts';
 import { isObject } from '../../../domain/json.ts';
-import { defaultTerms } from '../../../domain/organisation.ts';
+import { defaultTerms, noLimits } from '../../../domain/organisation.ts';
 import { findOrganisation, listOrganisations, type StoredOrganisation } from '../../../projections/organisations.ts';
 import { readOptions } from '../bodies.ts';
 import { type Call, commandContext, cursorParameter, numberParameter } from '../call.ts';
@@ -47,11 +47,14 @@ async function read(call: Call, { models, projector, store }: Services): Promise
 
 function create(call: Call, { commands, store }: Services): Promise<Reply> {
   const body = readOptions(call.body, ['id', ...members]);
-  const { name, ...terms } = termsOf(body);
+  const { name, limits, ...terms } = termsOf(body);
   if (name === undefined) throw bodyMalformed('/name is required');
   if (body['id'] !== undefined && typeof body['id'] !== 'string') throw bodyMalformed('/id must be a text');
   const orgId = readOrgId(body['id'] ?? randomBytes(12).toString('hex'));
-  const command = addOrganisation(store, orgId, { ...defaultTerms, ...terms, name });
+  const command = addOrganisation(store, orgId, {
+    ...{ ...defaultTerms, ...terms, name },
+    ...(limits ? { limits: { ...noLimits, ...limits } } : {}),
+  });
   return commands.run(commandContext(call), command);
 }
 
@@ -61,11 +64,18 @@ function update(call: Call, { commands, store }: Services): Promise<Reply> {
   return commands.run(commandContext(call), command);
 }
 
-const members = ['name', 'disabled', 'settings'];
+/** The members that are amounts, and the most that each may be: a rate counts over 366 days at most. */
+const amounts = [
+  { member: 'rate', name: 'rate', most: 1_000_000_000 },
+  { member: 'per', name: 'per', most: 366 * 86_400 },
+  { member: 'quota_max', name: 'quotaMax', most: Number.MAX_SAFE_INTEGER },
+  { member: 'quota_renewal_rate', name: 'quotaRenewalRate', most: 100 * 366 * 86_400 },
+] as const;
+const members = ['name', 'disabled', 'settings', ...amounts.map(({ member }) => member)];
 const settingNames = ['requireIfMatch', 'strictKeys'] as const;
 const maxNameLength = 200;
 
-function termsOf({ name, disabled, settings = {} }: JsonObject): TermsChange {
+function termsOf({ name, disabled, settings = {}, ...rest }: JsonObject): TermsChange {
   if (name !== undefined && !isName(name)) {
     throw bodyMalformed(`/name must be a text of 1 to ${maxNameLength} characters on one line`);
   }
@@ -79,7 +89,21 @@ function termsOf({ name, disabled, settings = {} }: JsonObject): TermsChange {
     ...flagOf('/disabled', 'disabled', disabled),
     ...flagOf('/settings/requireIfMatch', 'requireIfMatch', settings['requireIfMatch']),
     ...flagOf('/settings/strictKeys', 'strictKeys', settings['strictKeys']),
+    ...limitsOf(rest),
   };
+}
+
+/** -1 is read as 0, as in keys: no limit. */
+function limitsOf(body: JsonObject): Pick<TermsChange, 'limits'> {
+  const given = amounts.flatMap(({ member, name, most }): readonly (readonly [string, number])[] => {
+    const value = body[member];
+    if (value === undefined) return [];
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < -1 || value > most) {
+      throw bodyMalformed(`/${member} must be a whole number from -1 to ${most}`);
+    }
+    return [[name, Math.max(0, value)]];
+  });
+  return given.length === 0 ? {} : { limits: Object.fromEntries(given) };
 }
 
 const isName = (value: Json): value is string =>
@@ -95,7 +119,10 @@ function flagOf<Name extends string>(
   return { [name]: value } as Record<Name, boolean>;
 }
 
-const terms = { name: 'Acme', disabled: false, settings: { requireIfMatch: true, strictKeys: false } };
+const terms = {
+  ...{ name: 'Acme', disabled: false, rate: 100, per: 1, quota_max: 0, quota_renewal_rate: 0 },
+  settings: { requireIfMatch: true, strictKeys: false },
+};
 const settled = { id: '68ff52c1a3a94f0d92c1b7aa', ...terms };
 const whole = {
   ...settled,

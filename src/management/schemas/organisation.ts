@@ -4,9 +4,15 @@ import type { JsonObject } from '../../../domain/event.ts';
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
 
+const amount = (description: string) => ({ type: 'integer', minimum: -1, description });
+
 const terms = {
   name: { type: 'string', minLength: 1, maxLength: 200 },
-  disabled: { ...flag, description: 'Its tokens are refused.' },
+  disabled: { ...flag, description: 'Its tokens and calls of its APIs are refused.' },
+  rate: amount('Calls of its APIs together in `per`, on each gateway; 0: no limit.'),
+  per: amount('Seconds.'),
+  quota_max: amount('Calls of its APIs together in a window, on each gateway; 0: no quota.'),
+  quota_renewal_rate: amount('Seconds from the first call of a window to the next one; 0: never.'),
   settings: {
     type: 'object',
     additionalProperties: false,

@@ -51,4 +51,20 @@ describe('UpdateOrganisation', () => {
       .results());
   it('changes nothing twice', () => given(added).when(update({})).results());
   it('refuses one that is not there', () => given().when(update({})).refuses('organisation_unknown'));
+
+  const limits = { rate: 100, per: 60, quotaMax: 5_000, quotaRenewalRate: 86_400 };
+  it('says the limits of its APIs, and knows when they are the same', () =>
+    given(added)
+      .when(update({ limits }))
+      .results({ type: 'OrganisationUpdated', orgId: org, ...terms, limits }));
+  it('takes limits of nothing for what one without limits has', () =>
+    given(added)
+      .when(update({ limits: { rate: 0, per: 0, quotaMax: 0, quotaRenewalRate: 0 } }))
+      .results());
+  for (const half of [{ rate: 0 }, { per: 0 }]) {
+    it(`refuses a rate with half of it missing: ${Object.keys(half)}`, () =>
+      given(added)
+        .when(update({ limits: { ...limits, ...half } }))
+        .refuses('body_malformed'));
+  }
 });
