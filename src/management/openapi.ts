@@ -117,7 +117,10 @@ function responsesOf(route: Route): JsonObject {
     ...(answer.example === undefined ? {} : { example: answer.example }),
   };
   return {
-    200: { description: answer.description, content: { [answer.type ?? 'application/json']: content } },
+    [answer.status ?? 200]: {
+      description: answer.description,
+      content: { [answer.type ?? 'application/json']: content },
+    },
     ...(isConditional(route) ? { 304: { description: 'The client has it already' } } : {}),
     ...Object.fromEntries(errors),
   };

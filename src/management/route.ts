@@ -11,6 +11,7 @@ import type { JudgeDocument } from './apply/judge-document.ts';
 import type { JudgeObject } from './apply/set.ts';
 import type { BodyRule } from './bodies.ts';
 import type { Call } from './call.ts';
+import type { Deliveries } from './deliveries.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Commands } from './handle-command.ts';
 import type { HeldSecrets, KeptRing, KeyHealth } from './held-secrets.ts';
@@ -55,6 +56,8 @@ export type Services = {
   readonly webhookBodies: WebhookBodies;
   readonly judgeDocument: JudgeDocument;
   readonly sendWebhook: SendWebhook;
+  /** What gateways tell of events on their way to webhooks. */
+  readonly deliveries: Pick<Deliveries, 'list'>;
   /** What a stored definition comes to. */
   readonly checkApi: CheckApi;
   /** What is wrong with the body of a report. */
@@ -87,6 +90,8 @@ export type RouteBody = BodyRule & {
 };
 
 type RouteAnswer = {
+  /** Default 200. */
+  readonly status?: 202;
   readonly description: string;
   readonly type?: string;
   readonly schema?: JsonObject;

@@ -27,6 +27,7 @@ import { rolloutRoutes } from './routes/rollout.ts';
 import { schemaRoutes } from './routes/schemas.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { versionRoutes } from './routes/versions.ts';
+import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 
 export const routes: readonly Route[] = [
@@ -49,6 +50,7 @@ export const routes: readonly Route[] = [
   ...keyRoutes,
   ...policyRoutes,
   ...webhookRoutes,
+  ...webhookDeliveryRoutes,
   ...tokenRoutes,
   ...organisationRoutes,
   ...gatewayRoutes,

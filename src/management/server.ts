@@ -17,6 +17,7 @@ import { createJudgeDocument } from './apply/judge-document.ts';
 import { createJudgeObject } from './apply/set.ts';
 import { type Credential, createAuthenticate } from './authenticate.ts';
 import { createBlastRadius } from './blast-radius.ts';
+import { createDeliveries } from './deliveries.ts';
 import type { ManagementFeed } from './feed.ts';
 import { createCommands } from './handle-command.ts';
 import type { KeyHealth, Seal } from './held-secrets.ts';
@@ -191,6 +192,7 @@ function createServices(
     webhookBodies,
     judgeDocument: createJudgeDocument(now),
     sendWebhook: createSendWebhook({ now }),
+    deliveries: createDeliveries(options.cells),
     checkApi: checks.check,
     judgeReport: createJudgeReport(),
     pageSize: settings.pageSize,

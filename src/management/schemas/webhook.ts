@@ -1,6 +1,7 @@
 /** JSON Schemas of webhooks; bodies that come in are judged by theirs. */
 import type { JsonObject } from '../../../domain/event.ts';
 import { webhookTriggers } from '../../../domain/webhook-body.ts';
+import { deliveryStates } from '../../../domain/webhook-delivery.ts';
 
 const text = { type: 'string' };
 const line = { type: 'string', maxLength: 200, pattern: '^[^\\p{Cc}]*$' };
@@ -75,6 +76,31 @@ export const webhookSchemas: JsonObject = {
       status: { type: ['integer', 'null'], description: 'Of the answer; null without one.' },
       error: { type: ['string', 'null'], description: 'Why there was no answer.' },
       warnings: { type: 'array', items: { type: 'object' } },
+    },
+  },
+  WebhookDelivery: {
+    type: 'object',
+    required: [
+      ...['id', 'node', 'trigger', 'eventId', 'state', 'attempts', 'lastStatus', 'error', 'raisedAt', 'at', 'nextAt'],
+    ],
+    properties: {
+      id: { ...text, description: 'What `redeliver` takes; the same on every attempt.' },
+      node: { ...text, description: 'Who delivers it: a gateway, or `management`.' },
+      apiId: { ...text, description: 'Absent where the event is about no API.' },
+      ...{ trigger: text, eventId: text, state: { type: 'string', enum: deliveryStates } },
+      attempts: { type: 'integer' },
+      lastStatus: { type: ['integer', 'null'], description: 'Of the last answer; null without one.' },
+      error: { type: ['string', 'null'], description: 'Why there was no answer to the last attempt.' },
+      ...{ raisedAt: text, at: { ...text, description: 'Of the last change of `state` or `attempts`.' } },
+      nextAt: { type: ['string', 'null'], description: 'Of the next attempt, while it is retried.' },
+    },
+  },
+  WebhookDeliveryList: {
+    type: 'object',
+    required: ['deliveries', 'next', 'total'],
+    properties: {
+      deliveries: { type: 'array', items: { $ref: '#/components/schemas/WebhookDelivery' } },
+      ...{ next: { type: ['string', 'null'] }, total: { type: 'integer' } },
     },
   },
 };
