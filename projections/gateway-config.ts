@@ -7,6 +7,7 @@ import { apiChange } from './gateway-objects/api.ts';
 import { keyChange } from './gateway-objects/key.ts';
 import { organisationChange } from './gateway-objects/organisation.ts';
 import { policyChange } from './gateway-objects/policy.ts';
+import { reloadChange } from './gateway-objects/reload.ts';
 import { webhookChange } from './gateway-objects/webhook.ts';
 import {
   type GatewayChange,
@@ -37,7 +38,7 @@ const maxRemovals = 10_000;
 const droppedAtOnce = 500;
 
 /** Streams whose events may change the configuration of gateways. */
-export const gatewayCategories: readonly string[] = ['api', 'key', 'policy', 'webhook', 'org'];
+export const gatewayCategories: readonly string[] = ['api', 'key', 'policy', 'webhook', 'org', 'gwgroup'];
 
 export const gatewayConfig: Projection = {
   name: 'gateway_config',
@@ -93,6 +94,8 @@ function changeOf(recorded: Recorded<DomainEvent>, find: FindBefore): GatewayCha
     case 'OrganisationCreated':
     case 'OrganisationUpdated':
       return organisationChange({ ...recorded, event });
+    case 'GatewayReloadRequested':
+      return reloadChange({ ...recorded, event });
     case 'CertificateImported':
     case 'CertificateKeyAttached':
     case 'CertificateRenamed':
@@ -107,7 +110,6 @@ function changeOf(recorded: Recorded<DomainEvent>, find: FindBefore): GatewayCha
     case 'GatewayRegistered':
     case 'GatewayDeregistered':
     case 'GatewayConfigApplied':
-    case 'GatewayReloadRequested':
     case 'TokenIssued':
     case 'TokenUpdated':
     case 'TokenRotated':

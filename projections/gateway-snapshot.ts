@@ -3,6 +3,7 @@ import type { ApiDocument, ApiKind } from '../domain/api/definition.ts';
 import type { SealedSecrets } from '../domain/document-secrets.ts';
 import type { JsonObject } from '../domain/event.ts';
 import type { Position } from '../domain/event-store.ts';
+import type { ReloadScope } from '../domain/gateway-group.ts';
 import type { OrgId } from '../domain/ids.ts';
 import type { OrganisationTerms } from '../domain/organisation.ts';
 
@@ -36,7 +37,10 @@ export type WebhookObject = Of<'webhook', { readonly document: JsonObject } & Wi
 
 export type OrganisationObject = Of<'organisation', { readonly terms: OrganisationTerms }>;
 
-export type GatewayObject = ApiObject | KeyObject | PolicyObject | WebhookObject | OrganisationObject;
+/** The last request to reload for one scope; no configuration, and in no snapshot of the past. */
+export type ReloadObject = Of<'reload', { readonly reloadId: string; readonly scope: ReloadScope }>;
+
+export type GatewayObject = ApiObject | KeyObject | PolicyObject | WebhookObject | OrganisationObject | ReloadObject;
 export type ObjectKind = GatewayObject['kind'];
 export type ObjectOfKind<Kind extends ObjectKind> = Extract<GatewayObject, { readonly kind: Kind }>;
 

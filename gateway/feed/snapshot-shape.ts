@@ -65,6 +65,7 @@ const bodies: ReadonlyMap<string, (body: Readonly<Record<string, unknown>>) => b
   ['policy', hasDocument],
   ['webhook', hasDocument],
   ['organisation', (body) => isRecord(body['terms'])],
+  ['reload', (body) => areTexts(body['reloadId']) && (body['scope'] === 'all' || isRecord(body['scope']))],
 ]);
 
 const areSecrets = (sealed: unknown, withheld: unknown): boolean =>

@@ -22,6 +22,7 @@ const rows: readonly (readonly [kind: string, made: string, changed: string, del
   ['policy', 'PolicyCreated', 'PolicyUpdated', 'PolicyDeleted'],
   ['webhook', 'WebhookCreated', 'WebhookUpdated', 'WebhookDeleted'],
   ['organisation', 'OrganisationCreated', 'OrganisationUpdated'],
+  ['reload', 'GatewayReloadRequested', 'GatewayReloadRequested'],
 ];
 
 describe('objects of gateways', () => {
@@ -54,6 +55,13 @@ describe('objects of gateways', () => {
     expect(object?.body).to.have.property('sealed');
     expect(withheld(object!).body).to.not.have.property('sealed');
     expect(withheld(object!).body).to.deep.include({ withheld: ['/secret'] });
+  });
+
+  it('tell of the last request to reload for each scope', () => {
+    const asked = golden('GatewayReloadRequested');
+    const objects = objectsAfter(asked, { ...asked, scope: 'all', reloadId: 'later' } as DomainEvent);
+    expect(Object.keys(objects)).to.deep.equal(['reload:group:edge', 'reload:all']);
+    expect(objects['reload:all']?.body).to.deep.equal({ orgId: org, reloadId: 'later', scope: 'all' });
   });
 
   it('other than APIs are for gateways of every label', () => {
