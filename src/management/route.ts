@@ -3,6 +3,7 @@ import type { PublicGateway } from '../../domain/api/servers.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
+import type { SendWebhook } from '../../gateway/events/webhook-sender.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import type { AccessBodies } from './access-bodies.ts';
@@ -25,7 +26,6 @@ import type { SignedFeed } from './signed-feed.ts';
 import type { Tokens } from './tokens/tokens.ts';
 import type { VersionedCommands } from './version-commands.ts';
 import type { WebhookBodies } from './webhook-bodies.ts';
-import type { SendWebhook } from './webhook-sender.ts';
 
 /** Lines of the audit export, with their line ends. `from` is exclusive, `to` inclusive. */
 export type ExportAudit = (range: { readonly from?: Position; readonly to?: Position }) => AsyncIterable<string>;

@@ -5,6 +5,7 @@ import type { EventStore } from '../../domain/event-store.ts';
 import type { OrgId, TokenId } from '../../domain/ids.ts';
 import type { SharedCells } from '../../domain/shared-cells.ts';
 import { createCheckApi } from '../../gateway/check-api.ts';
+import { createSendWebhook } from '../../gateway/events/webhook-sender.ts';
 import type { FeedSigner } from '../../gateway/feed/signed.ts';
 import type { Log } from '../../gateway/ports.ts';
 import type { Projector } from '../../projections/projector.ts';
@@ -36,7 +37,6 @@ import { createTokens, type Tokens } from './tokens/tokens.ts';
 import { createValidateOpenApi } from './validate.ts';
 import { withVersions } from './version-commands.ts';
 import { createWebhookBodies } from './webhook-bodies.ts';
-import { createSendWebhook } from './webhook-sender.ts';
 
 type ManagementSettings = {
   /** `host:port`; port 0 takes a free one. */

@@ -137,10 +137,12 @@ async function trial(call: Call, services: Services): Promise<Reply> {
   if (gone.length > 0) throw webhookInvalid(gone);
   const eventId = newId();
   const body = webhookBody(trigger, sampleFacts(orgId, now()));
-  const sent = await sendWebhook(revealed(state.document, opened.secrets), { id: eventId, attempt: 1, body });
-  const isDelivered = sent.status !== null && sent.status >= 200 && sent.status < 300;
+  const { status, timeMs, error } = await sendWebhook(revealed(state.document, opened.secrets), {
+    ...{ id: eventId, attempt: 1, body },
+  });
+  const isDelivered = status !== null && status >= 200 && status < 300;
   const warnings = state.document['bodyTemplate'] ? [notRendered] : [];
-  return { status: 200, body: { eventId, trigger, isDelivered, ...sent, warnings } };
+  return { status: 200, body: { eventId, trigger, isDelivered, status, timeMs, error, warnings } };
 }
 
 const document = {

@@ -15,10 +15,16 @@ type WebhookEvent = {
 };
 
 /** `status` of the answer; without one `error` says why. */
-type Sent = { readonly status: number | null; readonly timeMs: number; readonly error: string | null };
+export type Sent = {
+  readonly status: number | null;
+  readonly timeMs: number;
+  readonly error: string | null;
+  /** What the answer asks to wait for. */
+  readonly retryAfterMs?: number;
+};
 
-/** `webhook`: its document with secrets in clear. */
-export type SendWebhook = (webhook: JsonObject, event: WebhookEvent) => Promise<Sent>;
+/** `webhook`: its document with secrets in clear. Aborted by the signal it ends as without an answer. */
+export type SendWebhook = (webhook: JsonObject, event: WebhookEvent, signal?: AbortSignal) => Promise<Sent>;
 
 export type SenderOptions = {
   readonly now: () => Date;
@@ -26,19 +32,24 @@ export type SenderOptions = {
   readonly timeoutMs?: number;
   /** PEM of further authorities, for tests. */
   readonly ca?: string;
+  /** `gateway.webhook_allow_link_local`. */
+  readonly allowLinkLocal?: boolean;
+  /** Connections that stay open between events; without it each attempt has its own. */
+  readonly agent?: Agent;
 };
 
-export function createSendWebhook({ now, timeoutMs = 30_000, ca }: SenderOptions): SendWebhook {
-  return async (webhook, event) => {
+export function createSendWebhook(options: SenderOptions): SendWebhook {
+  const { now, timeoutMs = 30_000, allowLinkLocal = false } = options;
+  return async (webhook, event, stop) => {
     const startMs = performance.now();
     const timeMs = (): number => Math.round(performance.now() - startMs);
-    const connect = { lookup: guardedLookup, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) };
-    const agent = new Agent({ connect });
+    const agent = options.agent ?? webhookAgent(options);
     try {
       const url = new URL(textAt(webhook, 'url') ?? '');
-      if (isLinkLocal(url.hostname.replace(/^\[|\]$/g, ''))) throw new Error('link-local addresses are refused');
+      if (!allowLinkLocal && isLinkLocal(url.hostname.replace(/^\[|\]$/g, ''))) throw new Error(refused);
       const body = JSON.stringify(event.body);
-      const signal = AbortSignal.timeout(timeoutMs);
+      const timeout = AbortSignal.timeout(timeoutMs);
+      const signal = stop ? AbortSignal.any([timeout, stop]) : timeout;
       const headers = headersFor(webhook, url, event, body, Math.floor(now().getTime() / 1_000));
       const method = (textAt(webhook, 'method') ?? 'POST') as 'POST';
       const hasBody = textAt(webhook, 'method') !== 'GET';
@@ -48,13 +59,35 @@ export function createSendWebhook({ now, timeoutMs = 30_000, ca }: SenderOptions
       });
       // Nothing of it is kept.
       await answer.body.dump({ limit: 65_536, signal });
-      return { status: answer.statusCode, timeMs: timeMs(), error: null };
+      const retryAfterMs = retryAfter(answer.headers['retry-after'], now().getTime());
+      const told = retryAfterMs === undefined ? {} : { retryAfterMs };
+      return { status: answer.statusCode, timeMs: timeMs(), error: null, ...told };
     } catch (error) {
       return { status: null, timeMs: timeMs(), error: reasonOf(error) };
     } finally {
-      await agent.destroy();
+      if (!options.agent) await agent.destroy();
     }
   };
+}
+
+/** Keeps connections open; who makes it closes it. */
+export const webhookAgent = ({ ca, allowLinkLocal = false }: Pick<SenderOptions, 'ca' | 'allowLinkLocal'>): Agent =>
+  new Agent({
+    connect: {
+      ...(allowLinkLocal ? {} : { lookup: guardedLookup }),
+      rejectUnauthorized: true,
+      ...(ca === undefined ? {} : { ca }),
+    },
+  });
+
+const refused = 'link-local addresses are refused';
+
+/** Seconds, or a date (RFC 9110 10.2.3). */
+function retryAfter(value: string | readonly string[] | undefined, nowMs: number): number | undefined {
+  const text = typeof value === 'string' ? value.trim() : '';
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
+  const at = text === '' ? Number.NaN : Date.parse(text);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 }
 
 /** `t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">`. */
@@ -104,7 +137,7 @@ const guardedLookup: LookupFunction = (hostname, options, callback) => {
     if (error) return callback(error, '');
     const allowed = addresses.filter(({ address }) => !isLinkLocal(address));
     const [first] = allowed;
-    if (!first) return callback(new Error('link-local addresses are refused'), '');
+    if (!first) return callback(new Error(refused), '');
     if (options.all) return callback(null, allowed);
     return callback(null, first.address, first.family);
   });
