@@ -74,6 +74,7 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   WebhookUpdated: true,
   WebhookDeleted: true,
 };
+  WebhookRedeliveryRequested: true,
 
 /** The bytes of an event. Throws when a secret would be written in clear: sealing was forgotten. */
 export function encodeEvent(event: DomainEvent, id: string, meta: EventMetadata): NewEvent {

@@ -17,17 +17,23 @@ type Stated = Of &
     readonly docSha256: string;
   };
 
+/** `ids`: of deliveries. */
+export type Redelivery = { readonly redeliveryId: string; readonly ids: readonly string[] | 'all' };
+
 export type WebhookEvent =
   | ({ readonly type: 'WebhookCreated' } & Stated)
   | ({ readonly type: 'WebhookUpdated' } & Stated)
   /** `docSha256` of the last document. */
-  | ({ readonly type: 'WebhookDeleted'; readonly docSha256: string } & Of);
+  | ({ readonly type: 'WebhookDeleted'; readonly docSha256: string } & Of)
+  /** Nodes send dead letters again, each those that it has. The webhook stays what it was. */
+  | ({ readonly type: 'WebhookRedeliveryRequested' } & Redelivery & Of);
 
 export type WebhookCommand =
   | ({ readonly type: 'CreateWebhook' } & Stated)
   | ({ readonly type: 'UpdateWebhook' } & Stated)
   /** `usedBy`: ids of APIs whose event handlers name it. */
-  | ({ readonly type: 'DeleteWebhook'; readonly usedBy: readonly string[]; readonly isForced: boolean } & Of);
+  | ({ readonly type: 'DeleteWebhook'; readonly usedBy: readonly string[]; readonly isForced: boolean } & Of)
+  | ({ readonly type: 'RequestRedelivery' } & Redelivery & Of);
 
 export type WebhookState =
   | { readonly exists: false }
@@ -63,6 +69,11 @@ function decide(command: WebhookCommand, state: WebhookState): readonly WebhookE
       if (command.usedBy.length > 0 && !command.isForced) throw webhookInUse(command.usedBy);
       return [{ type: 'WebhookDeleted', orgId, webhookId, docSha256 }];
     }
+    case 'RequestRedelivery': {
+      known(command, state);
+      const { redeliveryId, ids } = command;
+      return [{ type: 'WebhookRedeliveryRequested', orgId, webhookId, redeliveryId, ids }];
+    }
     default:
       return never(command);
   }
@@ -80,7 +91,7 @@ function known({ orgId }: Of, state: WebhookState): Extract<WebhookState, { exis
   return state;
 }
 
-function evolve(_: WebhookState, event: WebhookEvent): WebhookState {
+function evolve(state: WebhookState, event: WebhookEvent): WebhookState {
   switch (event.type) {
     case 'WebhookCreated':
     case 'WebhookUpdated': {
@@ -90,6 +101,8 @@ function evolve(_: WebhookState, event: WebhookEvent): WebhookState {
     }
     case 'WebhookDeleted':
       return { exists: false };
+    case 'WebhookRedeliveryRequested':
+      return state;
     default:
       return never(event);
   }

@@ -88,6 +88,7 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyDisabled':
+    case 'KeyQuotaReset':
     case 'KeyDeleted':
     case 'PolicyCreated':
     case 'PolicyUpdated':
@@ -95,6 +96,7 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'WebhookCreated':
     case 'WebhookUpdated':
     case 'WebhookDeleted':
+    case 'WebhookRedeliveryRequested':
     case 'SecretShredded':
       return [];
     default:

@@ -277,6 +277,10 @@ function summariseAccess(event: AccessEvent): readonly string[] {
       return ['webhook deleted'];
     default:
       return never(event);
+    case 'WebhookRedeliveryRequested':
+      return [
+        `${event.ids === 'all' ? 'all dead letters' : `${event.ids.length} dead letters`} asked to be sent again`,
+      ];
   }
 }
 

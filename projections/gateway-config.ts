@@ -7,6 +7,7 @@ import { apiChange } from './gateway-objects/api.ts';
 import { keyChange } from './gateway-objects/key.ts';
 import { organisationChange } from './gateway-objects/organisation.ts';
 import { policyChange } from './gateway-objects/policy.ts';
+import { redeliveryChange } from './gateway-objects/redelivery.ts';
 import { reloadChange } from './gateway-objects/reload.ts';
 import { webhookChange } from './gateway-objects/webhook.ts';
 import {
@@ -56,6 +57,8 @@ export const gatewayConfig: Projection = {
 export function objectFrom(events: readonly Recorded<DomainEvent>[]): GatewayObject | undefined {
   let object: GatewayObject | undefined;
   for (const recorded of events) {
+    // An object of its own, and no configuration.
+    if (recorded.event.type === 'WebhookRedeliveryRequested') continue;
     const change = changeOf(recorded, () => object);
     if (change) object = change.op === 'upsert' ? change.object : undefined;
   }
@@ -81,6 +84,7 @@ function changeOf(recorded: Recorded<DomainEvent>, find: FindBefore): GatewayCha
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyDisabled':
+    case 'KeyQuotaReset':
     case 'KeyDeleted':
       return keyChange({ ...recorded, event }, objectBefore(find, 'key', event.keyHash));
     case 'PolicyCreated':
@@ -91,6 +95,8 @@ function changeOf(recorded: Recorded<DomainEvent>, find: FindBefore): GatewayCha
     case 'WebhookUpdated':
     case 'WebhookDeleted':
       return webhookChange({ ...recorded, event });
+    case 'WebhookRedeliveryRequested':
+      return redeliveryChange({ ...recorded, event }, objectBefore(find, 'redelivery', event.webhookId));
     case 'OrganisationCreated':
     case 'OrganisationUpdated':
       return organisationChange({ ...recorded, event });

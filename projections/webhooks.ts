@@ -55,6 +55,14 @@ function apply(recorded: Recorded<DomainEvent>, documents: DocumentReader): read
     }
     case 'WebhookDeleted':
       return [{ op: 'remove', collection: webhooks, id: event.webhookId }];
+    // The tag of the webhook moves on with its stream.
+    case 'WebhookRedeliveryRequested': {
+      const before = documents.get(webhooks, event.webhookId);
+      if (!before) return [];
+      const place = { updatedAt: at.toISOString(), revision: String(revision), position };
+      const body = { ...(before.body as StoredWebhook), ...place };
+      return [{ op: 'put', collection: webhooks, document: { ...before, body } }];
+    }
     // The filter lets no other event through.
     default:
       return [];

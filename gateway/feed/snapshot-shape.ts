@@ -61,12 +61,19 @@ const hasDocument = (body: Readonly<Record<string, unknown>>): boolean => isReco
 /** A kind that this gateway does not know is carried along, and does nothing. */
 const bodies: ReadonlyMap<string, (body: Readonly<Record<string, unknown>>) => boolean> = new Map([
   ['api', (body) => areTexts(body['apiKind']) && hasDocument(body)],
-  ['key', (body) => areTexts(body['createdAt']) && hasDocument(body)],
+  ['key', (body) => areTexts(body['createdAt']) && isRecord(body['quota']) && hasDocument(body)],
   ['policy', hasDocument],
   ['webhook', hasDocument],
+  ['redelivery', ({ requests }) => Array.isArray(requests) && requests.every(isRedelivery)],
   ['organisation', (body) => isRecord(body['terms'])],
   ['reload', (body) => areTexts(body['reloadId']) && (body['scope'] === 'all' || isRecord(body['scope']))],
 ]);
+
+const isRedelivery = (value: unknown): boolean => {
+  if (!isRecord(value)) return false;
+  const { position, redeliveryId, ids } = value;
+  return areTexts(position, redeliveryId) && (ids === 'all' || (Array.isArray(ids) && areTexts(...ids)));
+};
 
 const areSecrets = (sealed: unknown, withheld: unknown): boolean =>
   (sealed === undefined || (isRecord(sealed) && areTexts(sealed['type']) && Array.isArray(sealed['secrets']))) &&

@@ -3,7 +3,9 @@ import { never, type Recorded } from '../../domain/event.ts';
 import type { WebhookEvent } from '../../domain/webhook.ts';
 import type { GatewayChange } from '../gateway-snapshot.ts';
 
-export function webhookChange({ event, position, revision: of }: Recorded<WebhookEvent>): GatewayChange {
+type Stated = Exclude<WebhookEvent, { type: 'WebhookRedeliveryRequested' }>;
+
+export function webhookChange({ event, position, revision: of }: Recorded<Stated>): GatewayChange {
   switch (event.type) {
     case 'WebhookCreated':
     case 'WebhookUpdated': {

@@ -99,7 +99,7 @@ export const loadToken = (store: EventStore, tokenId: TokenId, to?: bigint): Pro
     ...(to === undefined ? {} : { to }),
   });
 
-/** Every event of a key, a policy or a webhook holds the whole of it. */
+/** Every event of a key or a policy holds the whole of it, and of a webhook every one that changes it. */
 export const loadKey = (store: EventStore, keyHash: KeyHash, to?: bigint): Promise<Loaded<KeyState>> =>
   load(store, key, { stream: keyStream(keyHash), isWhole: () => true, ...(to === undefined ? {} : { to }) });
 
@@ -115,7 +115,11 @@ export const loadOrganisation = (store: EventStore, orgId: OrgId, to?: bigint): 
   });
 
 export const loadWebhook = (store: EventStore, webhookId: WebhookId, to?: bigint): Promise<Loaded<WebhookState>> =>
-  load(store, webhook, { stream: webhookStream(webhookId), isWhole: () => true, ...(to === undefined ? {} : { to }) });
+  load(store, webhook, {
+    stream: webhookStream(webhookId),
+    isWhole: ({ type }) => type !== 'WebhookRedeliveryRequested',
+    ...(to === undefined ? {} : { to }),
+  });
 
 export const loadReservation = (store: EventStore, stream: string): Promise<Loaded<ReservationState>> =>
   load(store, reservation, { stream, isWhole: () => true });

@@ -68,6 +68,7 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   WebhookUpdated: true,
   WebhookDeleted: true,
 };
+  WebhookRedeliveryRequested: true,
 
 const stored = ({ type, schema, data }: Golden): StoredEvent => ({
   id: '018f0000-0000-7000-8000-000000000000',
