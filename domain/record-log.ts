@@ -1,5 +1,8 @@
 /** The record log port: the second log, which carries analytics records in frames from gateways to the pump. Adapters stand in src/stores/records. */
-import type { AnalyticsRecord } from './analytics-record.ts';
+import type { AnalyticsRecord, RecordExtension } from './analytics-record.ts';
+
+/** All that a log knows of what it carries: its number. Analytics records, unless it is opened for something else. */
+export type Numbered = { readonly ext: Pick<RecordExtension, 'node' | 'epoch' | 'seq'> };
 
 export type LossReason = 'ring_full' | 'spool_full' | 'sampled' | 'plugin' | 'crash';
 
@@ -38,13 +41,13 @@ export type Marker =
  * It covers the sequence numbers `first` to `last` without a hole: each is a record or inside one of its own epoch's loss
  * markers. A frame with markers about the run only has `last` = `first` - 1.
  */
-export type Frame = {
+export type Frame<Entry extends Numbered = AnalyticsRecord> = {
   readonly node: string;
   readonly epoch: number;
   readonly first: number;
   readonly last: number;
   readonly createdMs: number;
-  readonly records: readonly AnalyticsRecord[];
+  readonly records: readonly Entry[];
   readonly markers: readonly Marker[];
 };
 
@@ -67,8 +70,8 @@ export const sequenceText = (sequence: number): string => String(sequence).padSt
 export const lastSequenceOf = (cursor: Cursor): number => Number(cursor.pos.slice(0, sequenceDigits));
 
 /** `overtaken`: retention took the numbers up to the cursor before the consumer had read them. */
-export type Delivery =
-  | { readonly cursor: Cursor; readonly frame: Frame }
+export type Delivery<Entry extends Numbered = AnalyticsRecord> =
+  | { readonly cursor: Cursor; readonly frame: Frame<Entry> }
   | { readonly cursor: Cursor; readonly bad: { readonly bytes: Uint8Array; readonly reason: string } }
   | { readonly cursor: Cursor; readonly overtaken: true };
 
@@ -109,14 +112,20 @@ export function addLedgers(a: LedgerDelta, b: LedgerDelta): LedgerDelta {
   };
 }
 
-export type DeadLetter = {
+export type DeadLetter<Entry extends Numbered = AnalyticsRecord> = {
   readonly cursor: Cursor;
   readonly reason: string;
   readonly attempts: number;
   readonly at: number;
-  readonly record?: AnalyticsRecord;
+  readonly record?: Entry;
   readonly bytes?: Uint8Array;
 };
+
+/** Letters of these records (`recordId`), letters from before a time (ms since 1970), or all but the newest. */
+export type ForgottenLetters =
+  | { readonly records: readonly string[] }
+  | { readonly beforeMs: number }
+  | { readonly butNewest: number };
 
 export type RecordLogStats = {
   readonly lagRecords: number;
@@ -127,12 +136,12 @@ export type RecordLogStats = {
 export type ReadFrom = 'checkpoint' | 'start' | 'end' | readonly Cursor[];
 
 /** What a reader asks of the log; one consumer per sink, which share nothing. */
-export interface RecordLog {
+export interface RecordLog<Entry extends Numbered = AnalyticsRecord> {
   /**
    * Every frame at least once, in order within a lane, from the place on and then live, until the signal aborts.
    * `checkpoint` of a consumer that never committed is the start of the log.
    */
-  read(consumer: ConsumerId, from: ReadFrom, signal: AbortSignal): AsyncIterable<Delivery>;
+  read(consumer: ConsumerId, from: ReadFrom, signal: AbortSignal): AsyncIterable<Delivery<Entry>>;
   /** Moves the consumer's low-water mark per lane and adds to its ledger, in one transaction. */
   commit(consumer: ConsumerId, upTo: readonly Cursor[], ledger: LedgerDelta): Promise<void>;
   /** The consumer's marks, one per lane; undefined as long as it never committed anything. */
@@ -141,8 +150,11 @@ export interface RecordLog {
   edge(at: 'start' | 'end'): Promise<readonly Cursor[]>;
   stats(consumer: ConsumerId): Promise<RecordLogStats>;
   ledger(consumer: ConsumerId): Promise<LedgerDelta>;
-  deadLetter(consumer: ConsumerId, item: DeadLetter): Promise<void>;
-  deadLetters(consumer: ConsumerId): Promise<readonly DeadLetter[]>;
+  deadLetter(consumer: ConsumerId, item: DeadLetter<Entry>): Promise<void>;
+  /** Oldest first. */
+  deadLetters(consumer: ConsumerId): Promise<readonly DeadLetter<Entry>[]>;
+  /** Answers how many were taken away. */
+  forgetDeadLetters(consumer: ConsumerId, which: ForgottenLetters): Promise<number>;
   health(): Promise<{ readonly writable: boolean; readonly readable: boolean; readonly detail: string }>;
   close(): Promise<void>;
 }
@@ -151,13 +163,13 @@ export interface RecordLog {
  * One run of one gateway process: the only writer of its lane. `lost` are the markers for earlier runs of the node that
  * never ended (reason `crash`); they belong into the first frame of this run.
  */
-export interface RecordLane {
+export interface RecordLane<Entry extends Numbered = AnalyticsRecord> {
   readonly node: string;
   readonly epoch: number;
   readonly previousEpoch: number;
   readonly lost: readonly Marker[];
   /** Resolves when the frame survives a kill of the process; `durable` waits for the disk as well. */
-  append(frame: Frame, options: { readonly durable: boolean }): Promise<void>;
+  append(frame: Frame<Entry>, options: { readonly durable: boolean }): Promise<void>;
   /** Notes the highest number given out, for counting what a kill takes; cheap, called every few ms, never throws. */
   watermark(givenOut: number): void;
   /** Marks the run as ended at `last`; nothing may be appended afterwards. */

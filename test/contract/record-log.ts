@@ -1,5 +1,6 @@
 /** What every record log must keep, whatever it stands on. */
 import { assert, expect } from 'chai';
+import { recordId } from '../../domain/analytics-record.ts';
 import {
   type Cursor,
   type Delivery,
@@ -228,6 +229,32 @@ export function describeRecordLog(name: string, open: () => Promise<RecordLogHar
       expect(letters[0]).to.deep.equal(letter);
       expect(Buffer.from(letters[1]?.bytes ?? [])).to.deep.equal(Buffer.from(bytes));
       expect(await harness.log().deadLetters('b')).to.deep.equal([]);
+    });
+
+    it('forgets dead letters by record, by age, or all but the newest, of one consumer', async () => {
+      const lane = await harness.openLane('eu-1');
+      await lane.append(frameOf(lane, 1, 6), durable);
+      const [delivery] = await read('a', 'start', 1);
+      assert(delivery && 'frame' in delivery);
+      const { cursor, frame } = delivery;
+      for (const consumer of ['a', 'b']) {
+        for (const record of frame.records) {
+          const at = record.ext.seq * 1_000;
+          await harness.log().deadLetter(consumer, { cursor, reason: 'refused', attempts: 3, at, record });
+        }
+      }
+      const left = async () => (await harness.log().deadLetters('a')).map(({ record }) => record?.ext.seq);
+      const records = [
+        { node: 'eu-1', epoch: lane.epoch, seq: 2 },
+        { node: 'eu-1', epoch: lane.epoch, seq: 9 },
+      ].map(recordId);
+      expect(await harness.log().forgetDeadLetters('a', { records })).to.equal(1);
+      expect(await left()).to.deep.equal([1, 3, 4, 5, 6]);
+      expect(await harness.log().forgetDeadLetters('a', { beforeMs: 3_000 })).to.equal(1);
+      expect(await left()).to.deep.equal([3, 4, 5, 6]);
+      expect(await harness.log().forgetDeadLetters('a', { butNewest: 2 })).to.equal(2);
+      expect(await left()).to.deep.equal([5, 6]);
+      expect(await harness.log().deadLetters('b')).to.have.length(6);
     });
 
     it('is healthy while it is open, and tells how large it is', async () => {

@@ -6,7 +6,9 @@ import type {
   Cursor,
   DeadLetter,
   Delivery,
+  ForgottenLetters,
   LedgerDelta,
+  Numbered,
   ReadFrom,
   RecordLane,
   RecordLog,
@@ -46,6 +48,14 @@ const turnMs = 2;
 
 export const openEmbeddedRecordLog = (options: EmbeddedRecordLogOptions): EmbeddedRecordLog =>
   new EmbeddedRecordLog(options);
+
+/** The same log for other entries: nothing in it looks into one beyond its number. */
+export const openEmbeddedLogOf = <Entry extends Numbered>(options: EmbeddedRecordLogOptions): EmbeddedLogOf<Entry> =>
+  new EmbeddedRecordLog(options) as unknown as EmbeddedLogOf<Entry>;
+
+type EmbeddedLogOf<Entry extends Numbered> = RecordLog<Entry> & {
+  openLane(node: string): Promise<RecordLane<Entry>>;
+};
 
 /** Readers in other processes follow the same directory; of two pumps on one consumer the second to commit is refused. */
 export class EmbeddedRecordLog implements RecordLog {
@@ -130,6 +140,10 @@ export class EmbeddedRecordLog implements RecordLog {
 
   async deadLetters(consumer: ConsumerId): Promise<readonly DeadLetter[]> {
     return this.#deadLetters.list(consumer);
+  }
+
+  async forgetDeadLetters(consumer: ConsumerId, which: ForgottenLetters): Promise<number> {
+    return this.#deadLetters.forget(consumer, which);
   }
 
   async health(): Promise<{ readonly writable: boolean; readonly readable: boolean; readonly detail: string }> {

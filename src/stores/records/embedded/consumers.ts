@@ -8,6 +8,7 @@ import {
   type Cursor,
   type DeadLetter,
   emptyLedger,
+  type ForgottenLetters,
   type LedgerDelta,
 } from '../../../../domain/record-log.ts';
 import { type Database, openDatabase, type Row } from '../../sqlite.ts';
@@ -130,6 +131,9 @@ const lettersSchema = `
     consumer TEXT NOT NULL, lane TEXT NOT NULL, pos TEXT NOT NULL, id TEXT NOT NULL, reason TEXT NOT NULL,
     attempts INTEGER NOT NULL, at_ms INTEGER NOT NULL, record TEXT, bytes BLOB, PRIMARY KEY (consumer, lane, pos, id)) WITHOUT ROWID`;
 
+const beyondNewest = `(lane, pos, id) IN
+  (SELECT lane, pos, id FROM letters WHERE consumer = ?1 ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?2)`;
+
 export class DeadLetters implements Disposable {
   readonly #database: Database;
 
@@ -157,6 +161,14 @@ export class DeadLetters implements Disposable {
       ...(row['record'] === null ? {} : { record: JSON.parse(String(row['record'])) as AnalyticsRecord }),
       ...(row['bytes'] === null ? {} : { bytes: row['bytes'] as Uint8Array }),
     }));
+  }
+
+  forget(consumer: ConsumerId, which: ForgottenLetters): number {
+    const remove = (where: string, value: string | number): number =>
+      this.#database.prepare(`DELETE FROM letters WHERE consumer = ?1 AND ${where}`).run(consumer, value).changes;
+    if ('beforeMs' in which) return remove('at_ms < ?2', which.beforeMs);
+    if ('butNewest' in which) return remove(beyondNewest, which.butNewest);
+    return this.#database.transaction(() => which.records.reduce((sum, id) => sum + remove('id = ?2', id), 0));
   }
 
   [Symbol.dispose](): void {
