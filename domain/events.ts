@@ -73,8 +73,8 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   WebhookCreated: true,
   WebhookUpdated: true,
   WebhookDeleted: true,
-};
   WebhookRedeliveryRequested: true,
+};
 
 /** The bytes of an event. Throws when a secret would be written in clear: sealing was forgotten. */
 export function encodeEvent(event: DomainEvent, id: string, meta: EventMetadata): NewEvent {

@@ -84,7 +84,6 @@ function changeOf(recorded: Recorded<DomainEvent>, find: FindBefore): GatewayCha
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyDisabled':
-    case 'KeyQuotaReset':
     case 'KeyDeleted':
       return keyChange({ ...recorded, event }, objectBefore(find, 'key', event.keyHash));
     case 'PolicyCreated':

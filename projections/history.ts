@@ -154,7 +154,6 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'SecretShredded':
     case 'TokenRotated':
     case 'TokenRevoked':
-    case 'KeyQuotaReset':
     case 'WebhookRedeliveryRequested':
       return before;
     case 'NameReserved':

@@ -61,7 +61,7 @@ const hasDocument = (body: Readonly<Record<string, unknown>>): boolean => isReco
 /** A kind that this gateway does not know is carried along, and does nothing. */
 const bodies: ReadonlyMap<string, (body: Readonly<Record<string, unknown>>) => boolean> = new Map([
   ['api', (body) => areTexts(body['apiKind']) && hasDocument(body)],
-  ['key', (body) => areTexts(body['createdAt']) && isRecord(body['quota']) && hasDocument(body)],
+  ['key', (body) => areTexts(body['createdAt']) && hasDocument(body)],
   ['policy', hasDocument],
   ['webhook', hasDocument],
   ['redelivery', ({ requests }) => Array.isArray(requests) && requests.every(isRedelivery)],

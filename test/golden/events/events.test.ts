@@ -67,8 +67,8 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   WebhookCreated: true,
   WebhookUpdated: true,
   WebhookDeleted: true,
-};
   WebhookRedeliveryRequested: true,
+};
 
 const stored = ({ type, schema, data }: Golden): StoredEvent => ({
   id: '018f0000-0000-7000-8000-000000000000',
