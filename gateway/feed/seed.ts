@@ -1,6 +1,5 @@
 /** A configuration to start from that somebody exported: read from a file or fetched, and believed only when it is signed. */
 import { readFile } from 'node:fs/promises';
-import { request } from 'undici';
 import type { SignedSnapshot } from './signed.ts';
 import type { Trust } from './trust.ts';
 
@@ -13,6 +12,7 @@ export async function seedFrom(place: string, trust: Trust): Promise<SignedSnaps
 }
 
 async function fetched(url: string): Promise<string> {
+  const { request } = await import('undici');
   const { statusCode, body } = await request(url, { signal: AbortSignal.timeout(timeoutMs) });
   const text = await body.text();
   if (statusCode !== 200) throw new Error(`the address answered ${statusCode}`);

@@ -1,8 +1,8 @@
 /** Writes answers: a complete one of the gateway's own, or the head of an upstream's whose body follows. */
-import { STATUS_CODES } from 'node:http';
 import { drain } from './body.ts';
 import type { Context } from './context.ts';
 import type { Answer } from './errors.ts';
+import { STATUS_CODES } from './node-http.ts';
 
 /** Sends an answer of the gateway's own and notes why. */
 export function sendAnswer(context: Context, answer: Answer): void {

@@ -1,8 +1,9 @@
 /** Answers to requests that never get an API: no route, no snapshot, a head that cannot be read, bytes that are no HTTP. */
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { drain } from './body.ts';
 import { type RefusalCode, refusal } from './errors.ts';
+import { STATUS_CODES } from './node-http.ts';
 
 export type EarlyRefusal = {
   readonly code: RefusalCode;

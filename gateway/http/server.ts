@@ -1,5 +1,5 @@
 /** The proxy listener: accepts, reads the head, finds the API in the table of this moment, and runs its chain. */
-import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse as Response, Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Log } from '../ports.ts';
@@ -10,6 +10,7 @@ import { Context, type Owner, type Route, type Upgrade } from './context.ts';
 import type { Answer, RefusalCode } from './errors.ts';
 import { type Head, readHead } from './head.ts';
 import { type UnderscoreRule, withoutImpostors } from './headers.ts';
+import { createServer, ServerResponse } from './node-http.ts';
 import { parserStatus, refuseEarly, refuseRaw } from './refuse-early.ts';
 import type { RouteTable } from './route-table.ts';
 
@@ -212,7 +213,7 @@ export class ProxyServer implements Owner {
 
   #refuse(
     incoming: IncomingMessage,
-    response: ServerResponse,
+    response: Response,
     { code, contentType = '', isFatal = false }: { code: RefusalCode; contentType?: string; isFatal?: boolean },
     table = this.#options.table(),
   ): void {
@@ -230,7 +231,7 @@ export class ProxyServer implements Owner {
       return;
     }
     const status = parserStatus(error.code);
-    const started = (socket as { _httpMessage?: ServerResponse })._httpMessage?.headersSent === true;
+    const started = (socket as { _httpMessage?: Response })._httpMessage?.headersSent === true;
     if (started) socket.destroy();
     else this.#refuseBytes(socket, status, status === 431 ? 'head_too_large' : 'malformed_request', error.code);
   }
@@ -242,7 +243,7 @@ export class ProxyServer implements Owner {
     refuseRaw(socket, status, code, this.#options.table()?.revision ?? '0');
   }
 
-  #sayHello(response: ServerResponse): void {
+  #sayHello(response: Response): void {
     const body = this.#options.hello();
     response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body))]);
     response.end(body);

@@ -1,10 +1,18 @@
 /** Connections to upstreams: one pool per API and origin, shared by all versions of the API, closed with the last of them. */
-import { Client, type Dispatcher, Pool } from 'undici';
+import { createRequire } from 'node:module';
+import type * as Undici from 'undici';
+
+const require = createRequire(import.meta.url);
+
+/** The two of its parts that are used here, at a third of the time that all of it takes to load. */
+const Client = require('undici/lib/dispatcher/client.js') as typeof Undici.Client;
+const Pool = require('undici/lib/dispatcher/pool.js') as typeof Undici.Pool;
 
 export type Agent = {
-  readonly pool: Dispatcher;
+  /** Made with the first request. */
+  readonly pool: Undici.Dispatcher;
   /** A connection of its own for one request, for when those of the pool turn out to be dead; close it when it is sent. */
-  fresh(): Dispatcher;
+  fresh(): Undici.Dispatcher;
   release(): void;
 };
 
@@ -15,17 +23,19 @@ const keepAliveMs = 4_000;
 const maxHeadBytes = 65_536;
 
 export class Agents {
-  readonly #pools = new Map<string, { readonly pool: Pool; users: number }>();
+  readonly #pools = new Map<string, LazyPool>();
 
   /** The pool lives until every one who acquired it has released it. */
   acquire({ apiId, origin, timeoutMs }: PoolKey): Agent {
     const key = `${apiId}\n${origin}\n${timeoutMs}`;
-    const entry = this.#pools.get(key) ?? { pool: newPool(origin, timeoutMs), users: 0 };
+    const entry = this.#pools.get(key) ?? new LazyPool(origin, timeoutMs);
     this.#pools.set(key, entry);
     entry.users++;
     let isReleased = false;
     return {
-      pool: entry.pool,
+      get pool() {
+        return entry.pool;
+      },
       fresh: () => new Client(origin, connectionOptions(timeoutMs)),
       release: () => {
         if (isReleased) return;
@@ -33,8 +43,7 @@ export class Agents {
         entry.users--;
         if (entry.users > 0) return;
         this.#pools.delete(key);
-        // Waits for what is under way by itself; nobody waits for it.
-        entry.pool.close().catch(() => entry.pool.destroy());
+        entry.close();
       },
     };
   }
@@ -46,12 +55,40 @@ export class Agents {
   async close(): Promise<void> {
     const pools = [...this.#pools.values()];
     this.#pools.clear();
-    await Promise.all(pools.map(({ pool }) => pool.destroy()));
+    await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+}
+
+/** Most of thousands of APIs are not called in the first minute of a gateway: a pool that nobody asked for costs nothing. */
+class LazyPool {
+  readonly #origin: string;
+  readonly #timeoutMs: number;
+  #pool: Undici.Pool | undefined;
+  users = 0;
+
+  constructor(origin: string, timeoutMs: number) {
+    this.#origin = origin;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  get pool(): Undici.Pool {
+    this.#pool ??= newPool(this.#origin, this.#timeoutMs);
+    return this.#pool;
+  }
+
+  /** Waits for what is under way by itself; nobody waits for it. */
+  close(): void {
+    const pool = this.#pool;
+    pool?.close().catch(() => pool.destroy());
+  }
+
+  async destroy(): Promise<void> {
+    await this.#pool?.destroy();
   }
 }
 
 /** As many connections as requests under way; the limits of an API shape them, not a queue. */
-const newPool = (origin: string, timeoutMs: number): Pool =>
+const newPool = (origin: string, timeoutMs: number): Undici.Pool =>
   new Pool(origin, { ...connectionOptions(timeoutMs), connections: null });
 
 const connectionOptions = (timeoutMs: number) => ({

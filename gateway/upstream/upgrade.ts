@@ -1,11 +1,12 @@
 /** Upgraded connections: the handshake goes to the upstream after the chain has let it pass, then bytes flow both ways. */
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { sendAnswer, writeAnswerHead } from '../http/answer.ts';
 import { runChain } from '../http/chain.ts';
 import type { Cancellable, Context, Step, Upgrade } from '../http/context.ts';
 import { readAnswerHead } from '../http/headers.ts';
+import { request as httpRequest } from '../http/node-http.ts';
 import type { Clock, Log } from '../ports.ts';
 import { failureOf } from './failures.ts';
 import { type Target, targetHeaders, targetQuery } from './target.ts';

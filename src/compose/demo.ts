@@ -1,11 +1,12 @@
 /** What `--demo` adds: a sample upstream that answers with what it was sent, and on a first start a sample API for it. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { gatewayExtension } from '../../domain/api/definition.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { textAt } from '../../domain/json.ts';
+import { createServer } from '../../gateway/http/node-http.ts';
 import { ClientError, createClient } from '../management/client.ts';
 
 /** 8090 unless a test asks for another port. */

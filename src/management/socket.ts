@@ -1,7 +1,8 @@
 /** The socket of the management plane: HTTP or HTTPS on one address, and an end that lets running requests finish. */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { createServer } from '../../gateway/http/node-http.ts';
 
 /** PEM texts. */
 export type ServerCertificate = { readonly cert: string; readonly key: string };
