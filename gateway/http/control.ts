@@ -1,8 +1,9 @@
 /** The control listener: liveness, readiness, health, reload, and what runs; its facts are given as functions. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { plainAddress } from './connections.ts';
+import { createServer } from './node-http.ts';
 
 export type Health = { readonly status: 'pass' | 'warn' | 'fail' } & Readonly<Record<string, unknown>>;
 
