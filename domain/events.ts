@@ -66,6 +66,7 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   KeyCreated: true,
   KeyUpdated: true,
   KeyDisabled: true,
+  KeyQuotaReset: true,
   KeyDeleted: true,
   PolicyCreated: true,
   PolicyUpdated: true,

@@ -5,6 +5,7 @@ import type { DocumentSecret, SealedSecrets } from './document-secrets.ts';
 import { accessExceeds, keyExists, keyInvalid, keyUnknown, type Problem } from './errors.ts';
 import { type JsonObject, never } from './event.ts';
 import type { KeyHash, OrgId } from './ids.ts';
+import type { QuotaReset } from './key-quota.ts';
 import { type Labelled, labelled, sameLabels } from './labels.ts';
 import { findFields } from './secret-places.ts';
 
@@ -35,6 +36,8 @@ export type KeyEvent =
   | ({ readonly type: 'KeyUpdated' } & Stated)
   /** An update that switches the key off; a type of its own, because audits ask for it. */
   | ({ readonly type: 'KeyDisabled' } & Stated)
+  /** Its quota begins anew on every gateway. */
+  | ({ readonly type: 'KeyQuotaReset' } & Of & QuotaReset)
   /** `docSha256` of the last document. */
   | ({ readonly type: 'KeyDeleted'; readonly docSha256: string } & Of);
 
@@ -49,11 +52,13 @@ export type KeyFacts = {
   readonly policies: readonly JsonObject[];
 };
 
-type Wanted = Omit<Stated, 'prefix'> & KeyFacts;
+/** `reset`: what of its quota begins anew with this. */
+type Wanted = Omit<Stated, 'prefix'> & KeyFacts & { readonly reset?: QuotaReset };
 
 export type KeyCommand =
   | ({ readonly type: 'CreateKey'; readonly prefix: string } & Wanted)
   | ({ readonly type: 'UpdateKey' } & Wanted)
+  | ({ readonly type: 'ResetKeyQuota' } & Of)
   | ({ readonly type: 'DeleteKey' } & Of);
 
 export type KeyState =
@@ -66,22 +71,28 @@ function decide(command: KeyCommand, state: KeyState): readonly KeyEvent[] {
     case 'CreateKey':
       if (state.exists) throw keyExists();
       judge(command);
-      return [{ type: 'KeyCreated', ...stated(command, command.prefix) }];
+      return [{ type: 'KeyCreated', ...stated(command, command.prefix) }, ...resetBy(command)];
     case 'UpdateKey': {
       const before = known(command, state);
       judge(command);
       const labels = command.labels ?? before.labels;
-      if (before.docSha256 === command.docSha256 && sameLabels(before.labels, labels)) return [];
+      if (before.docSha256 === command.docSha256 && sameLabels(before.labels, labels)) return resetBy(command);
       const isDisabling = isInactive(command.document) && !isInactive(before.document);
       const type = isDisabling ? 'KeyDisabled' : 'KeyUpdated';
-      return [{ type, ...stated({ ...command, ...labelled(labels) }, before.prefix) }];
+      return [{ type, ...stated({ ...command, ...labelled(labels) }, before.prefix) }, ...resetBy(command)];
     }
+    case 'ResetKeyQuota':
+      known(command, state);
+      return [{ type: 'KeyQuotaReset', orgId, keyHash }];
     case 'DeleteKey':
       return [{ type: 'KeyDeleted', orgId, keyHash, docSha256: known(command, state).docSha256 }];
     default:
       return never(command);
   }
 }
+
+const resetBy = ({ orgId, keyHash, reset }: Wanted): readonly KeyEvent[] =>
+  reset ? [{ type: 'KeyQuotaReset', orgId, keyHash, ...reset }] : [];
 
 const isInactive = ({ is_inactive: value }: JsonObject): boolean => value === true;
 
@@ -121,7 +132,7 @@ const mixed: Problem = {
   message: 'a policy with per_api does not go together with the rate_limit, quota or acl partition of another one',
 };
 
-function evolve(_: KeyState, event: KeyEvent): KeyState {
+function evolve(state: KeyState, event: KeyEvent): KeyState {
   switch (event.type) {
     case 'KeyCreated':
     case 'KeyUpdated':
@@ -130,6 +141,8 @@ function evolve(_: KeyState, event: KeyEvent): KeyState {
       const sealed = secrets ? { sealed: { type, secrets } } : {};
       return { exists: true, orgId, prefix, document, ...sealed, docSha256, ...labelled(labels) };
     }
+    case 'KeyQuotaReset':
+      return state;
     case 'KeyDeleted':
       return { exists: false };
     default:

@@ -88,6 +88,7 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyDisabled':
+    case 'KeyQuotaReset':
     case 'KeyDeleted':
     case 'PolicyCreated':
     case 'PolicyUpdated':

@@ -261,6 +261,8 @@ function summariseAccess(event: AccessEvent): readonly string[] {
       return ['key changed'];
     case 'KeyDisabled':
       return ['key switched off'];
+    case 'KeyQuotaReset':
+      return [quotaReset(event)];
     case 'KeyDeleted':
       return ['key deleted'];
     case 'PolicyCreated':
@@ -289,6 +291,13 @@ function keyCreated({ document, prefix }: Extract<KeyEvent, { type: 'KeyCreated'
   const user = textAt(document, 'basic_auth_data', 'user');
   if (user !== undefined) return `user "${user}" created`;
   return prefix === '' ? 'key created' : `key ${prefix}… created`;
+}
+
+function quotaReset({ begins, keepsOwn, kept = [] }: Extract<KeyEvent, { type: 'KeyQuotaReset' }>): string {
+  const left = begins?.remaining === undefined ? '' : ` with ${begins.remaining} requests left`;
+  const ended = begins?.renews === undefined ? '' : `, renewed ${new Date(begins.renews * 1_000).toISOString()}`;
+  const others = [...(keepsOwn ? ['its own counter'] : []), ...(kept.length > 0 ? [`APIs ${kept.join(', ')}`] : [])];
+  return `quota reset${left}${ended}${others.length > 0 ? `, without ${others.join(' and ')}` : ''}`;
 }
 
 function rights({ roles, scopes, apis, expiresAt }: TokenTerms): string {

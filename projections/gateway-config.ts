@@ -43,7 +43,7 @@ export const gatewayCategories: readonly string[] = ['api', 'key', 'policy', 'we
 
 export const gatewayConfig: Projection = {
   name: 'gateway_config',
-  version: 3,
+  version: 4,
   collections: [objects, removals, meta],
   filter: { categories: gatewayCategories },
   onPoison: 'stop',
@@ -84,6 +84,7 @@ function changeOf(recorded: Recorded<DomainEvent>, find: FindBefore): GatewayCha
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyDisabled':
+    case 'KeyQuotaReset':
     case 'KeyDeleted':
       return keyChange({ ...recorded, event }, objectBefore(find, 'key', event.keyHash));
     case 'PolicyCreated':

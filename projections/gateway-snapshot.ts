@@ -5,6 +5,7 @@ import type { JsonObject } from '../domain/event.ts';
 import type { Position } from '../domain/event-store.ts';
 import type { ReloadScope } from '../domain/gateway-group.ts';
 import type { OrgId } from '../domain/ids.ts';
+import type { QuotaBeginning } from '../domain/key-quota.ts';
 import type { OrganisationTerms } from '../domain/organisation.ts';
 import type { Redelivery } from '../domain/webhook.ts';
 
@@ -29,8 +30,25 @@ type Of<Kind extends string, Body> = {
 
 export type ApiObject = Of<'api', { readonly apiKind: ApiKind; readonly document: ApiDocument } & WithSecrets>;
 
+/**
+ * Counters of quotas carry an epoch in their names, the position of the last event that began them anew: a reset reaches
+ * every gateway with its next configuration and cannot get lost.
+ */
+export type KeyQuota = {
+  readonly epoch: Position;
+  /** Where it is another one: by API id, or `ownQuota`. */
+  readonly others?: Readonly<Record<string, Position>>;
+  /** Where the key's own counter begins; `since`: when that was said. Unix seconds. */
+  readonly start?: QuotaBeginning & { readonly since: number };
+};
+
+/** The key's own counter; no API has this id. */
+export const ownQuota = '';
+
+type KeyBody = { readonly createdAt: string; readonly quota?: KeyQuota; readonly document: JsonObject };
+
 /** By the hash of the key. `createdAt`: RFC 3339. */
-export type KeyObject = Of<'key', { readonly createdAt: string; readonly document: JsonObject } & WithSecrets>;
+export type KeyObject = Of<'key', KeyBody & WithSecrets>;
 
 export type PolicyObject = Of<'policy', { readonly document: JsonObject }>;
 

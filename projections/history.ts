@@ -1,6 +1,6 @@
 /** The history: one document per event, saying who changed what, when, why and in which words (management design 12). */
 import { isActive, isInternal, nameOfApi } from '../domain/api/api.ts';
-import { never, type Recorded } from '../domain/event.ts';
+import { type JsonObject, never, type Recorded } from '../domain/event.ts';
 import { categoryOf, type Position } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import type { OrgId } from '../domain/ids.ts';
@@ -126,10 +126,8 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'ApiDefinitionImported':
     case 'ApiDefinitionPatched':
     case 'ApiDefinitionReplaced':
-    case 'ApiDefinitionRolledBack': {
-      const { document, docSha256 } = event;
-      return { name: nameOfApi(document) ?? '', docSha256, active: isActive(document), internal: isInternal(document) };
-    }
+    case 'ApiDefinitionRolledBack':
+      return apiAfter(event);
     case 'ApiActivated':
     case 'ApiDeactivated':
       return { ...before, active: event.type === 'ApiActivated' };
@@ -154,6 +152,7 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'SecretShredded':
     case 'TokenRotated':
     case 'TokenRevoked':
+    case 'KeyQuotaReset':
     case 'WebhookRedeliveryRequested':
       return before;
     case 'NameReserved':
@@ -184,6 +183,10 @@ function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
       return never(event);
   }
 }
+
+const apiAfter = ({ document, docSha256 }: { readonly document: JsonObject; readonly docSha256: string }) => ({
+  ...{ name: nameOfApi(document) ?? '', docSha256, active: isActive(document), internal: isInternal(document) },
+});
 
 const keyName = ({ document, prefix }: Extract<DomainEvent, { type: 'KeyCreated' | 'KeyUpdated' | 'KeyDisabled' }>) =>
   textAt(document, 'alias') || textAt(document, 'basic_auth_data', 'user') || prefix;

@@ -57,6 +57,8 @@ function apply(recorded: Recorded<DomainEvent>, documents: DocumentReader): read
     case 'KeyUpdated':
     case 'KeyDisabled':
       return put(recorded, event, documents.get(whole, event.keyHash)?.body as KeyEntry | undefined);
+    case 'KeyQuotaReset':
+      return move(recorded, event.keyHash, documents);
     case 'KeyDeleted':
       return [whole, entries].map((collection) => ({ op: 'remove', collection, id: event.keyHash }));
     // The filter lets no other event through.
@@ -67,7 +69,7 @@ function apply(recorded: Recorded<DomainEvent>, documents: DocumentReader): read
 
 function put(
   { at, position, revision }: Recorded<DomainEvent>,
-  { orgId, keyHash, prefix, document }: Exclude<KeyEvent, { type: 'KeyDeleted' }>,
+  { orgId, keyHash, prefix, document }: Extract<KeyEvent, { readonly document: JsonObject }>,
   before: KeyEntry | undefined,
 ): readonly DocumentChange[] {
   const { expires } = document;
@@ -95,6 +97,20 @@ function put(
     { op: 'put', collection: entries, document: { ...place, labels: [...new Set(labels)], body: entry } },
     { op: 'put', collection: whole, document: { ...place, labels: [], body: { ...entry, document } } },
   ];
+}
+
+/** The place in the stream, and with it the tag, is another one; nothing else is. */
+function move(
+  { position, revision }: Recorded<DomainEvent>,
+  keyHash: KeyHash,
+  documents: DocumentReader,
+): readonly DocumentChange[] {
+  return [whole, entries].flatMap((collection): readonly DocumentChange[] => {
+    const found = documents.get(collection, keyHash);
+    if (!found) return [];
+    const body = { ...(found.body as KeyEntry), revision: String(revision), position };
+    return [{ op: 'put', collection, document: { ...found, body } }];
+  });
 }
 
 /** Certificates that a key is good with only. */

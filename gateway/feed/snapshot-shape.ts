@@ -58,10 +58,14 @@ function isObject(value: unknown): boolean {
 
 const hasDocument = (body: Readonly<Record<string, unknown>>): boolean => isRecord(body['document']);
 
+const isQuota = (quota: unknown): boolean =>
+  quota === undefined ||
+  (isRecord(quota) && areTexts(quota['epoch']) && (quota['others'] === undefined || isRecord(quota['others'])));
+
 /** A kind that this gateway does not know is carried along, and does nothing. */
 const bodies: ReadonlyMap<string, (body: Readonly<Record<string, unknown>>) => boolean> = new Map([
   ['api', (body) => areTexts(body['apiKind']) && hasDocument(body)],
-  ['key', (body) => areTexts(body['createdAt']) && hasDocument(body)],
+  ['key', (body) => areTexts(body['createdAt']) && isQuota(body['quota']) && hasDocument(body)],
   ['policy', hasDocument],
   ['webhook', hasDocument],
   ['redelivery', ({ requests }) => Array.isArray(requests) && requests.every(isRedelivery)],

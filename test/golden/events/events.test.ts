@@ -60,6 +60,7 @@ const types: Readonly<Record<DomainEvent['type'], true>> = {
   KeyCreated: true,
   KeyUpdated: true,
   KeyDisabled: true,
+  KeyQuotaReset: true,
   KeyDeleted: true,
   PolicyCreated: true,
   PolicyUpdated: true,

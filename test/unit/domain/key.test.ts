@@ -44,6 +44,28 @@ describe('an access key', () => {
       .when(update({}))
       .decides('KeyUpdated');
   });
+  const reset = { begins: { remaining: 3 }, kept: ['a'] };
+  const wasReset = { type: 'KeyQuotaReset', ...of, ...reset } as const;
+  it('begins its quota where the creation says', () =>
+    given()
+      .when({ ...create(), reset })
+      .results(created(), wasReset));
+  it('has its quota reset by a change, also by one that changes nothing else', () => {
+    given(created())
+      .when(update({ rate: 1 }, { reset }))
+      .decides('KeyUpdated', 'KeyQuotaReset');
+    given(created({ rate: 1 }))
+      .when(update({ rate: 1 }, { reset }))
+      .results(wasReset);
+  });
+  it('has its quota reset when that is asked for, and stays what it was', () => {
+    given(created())
+      .when({ type: 'ResetKeyQuota', ...of })
+      .results({ type: 'KeyQuotaReset', ...of });
+    given(created({ rate: 1 }), { type: 'KeyQuotaReset', ...of })
+      .when(update({ rate: 1 }))
+      .results();
+  });
   it('is deleted', () =>
     given(created())
       .when({ type: 'DeleteKey', ...of })
@@ -52,6 +74,7 @@ describe('an access key', () => {
   for (const [name, events, command] of [
     ['that never was', [], { type: 'DeleteKey', ...of }],
     ['that is deleted', [created(), deleted], update({})],
+    ['whose quota is to be reset', [created(), deleted], { type: 'ResetKeyQuota', ...of }],
     ['of another organisation', [created()], { ...update({}), orgId: toOrgId('other') }],
   ] as const) {
     it(`${name} is unknown`, () =>

@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { padPosition } from '../../../domain/event-store.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
+import type { KeyHash } from '../../../domain/ids.ts';
 import { changesAfter, forTags, gatewayConfig, objectFrom, readSnapshot } from '../../../projections/gateway-config.ts';
 import { objectsOfKind, withheld } from '../../../projections/gateway-snapshot.ts';
 import { apiCreated, folded, org, sealed } from '../../support/given.ts';
@@ -47,6 +49,46 @@ describe('objects of gateways', () => {
     expect(objectFrom(recorded)).to.deep.include({ kind: 'key', revision: '1', position: '1' });
     expect(objectFrom(recorded)?.body).to.include({ createdAt: new Date(0).toISOString() });
     expect(objectFrom([])).to.equal(undefined);
+  });
+
+  describe('know of a key which of its quota counters began when', () => {
+    const { keyHash } = golden('KeyCreated') as { readonly keyHash: KeyHash } & DomainEvent;
+    const reset = (of: object = {}): DomainEvent => ({ type: 'KeyQuotaReset', orgId: org, keyHash, ...of });
+    const quotaAfter = (...events: readonly DomainEvent[]) =>
+      Object.values(objectsAfter(...events)).map(({ body }) => ('quota' in body ? body.quota : undefined))[0];
+    const at = (position: number): string => padPosition(String(position));
+    const seconds = (position: number): number => Date.parse('2026-03-01T00:00:00Z') / 1_000 + position - 1;
+    const [created, updated] = [golden('KeyCreated'), golden('KeyUpdated')];
+    const rows: readonly (readonly [name: string, events: readonly DomainEvent[], quota: object | undefined])[] = [
+      ['with the key', [created], { epoch: at(1) }],
+      ['and go on when it changes', [created, updated], { epoch: at(1) }],
+      ['and all begin with a reset', [created, reset(), updated], { epoch: at(2) }],
+      [
+        'and where the own one begins',
+        [created, updated, reset({ begins: { remaining: 3, renews: 9 } })],
+        { epoch: at(3), start: { remaining: 3, renews: 9, since: seconds(3) } },
+      ],
+      ['until the next reset', [created, reset({ begins: { remaining: 3 } }), reset()], { epoch: at(3) }],
+      [
+        'but for those that are kept',
+        [
+          created,
+          reset({ begins: { remaining: 3 } }),
+          reset({ keepsOwn: true, kept: ['a'] }),
+          reset({ kept: ['a', 'b'] }),
+        ],
+        { epoch: at(4), others: { a: at(2), b: at(3) } },
+      ],
+      [
+        'and keep the beginning with the own one',
+        [created, reset({ begins: { remaining: 3 } }), reset({ keepsOwn: true })],
+        { epoch: at(3), others: { '': at(2) }, start: { remaining: 3, since: seconds(2) } },
+      ],
+      ['and nothing of a key that is gone', [created, golden('KeyDeleted'), reset()], undefined],
+    ];
+    for (const [name, events, quota] of rows) {
+      it(name, () => expect(quotaAfter(...events)).to.deep.equal(quota));
+    }
   });
 
   it('leave their secrets where they are, but for their places', () => {
