@@ -15,12 +15,15 @@ export type WebhookBodies = {
   /** Members by their own names: what a merge patch changes. */
   readonly change: (body: JsonObject) => JsonObject;
   readonly trigger: (body: JsonObject) => WebhookTrigger;
+  /** Which deliveries are asked for again. */
+  readonly redelivery: (body: JsonObject) => readonly string[] | 'all';
 };
 
 /** Compiles the schema once. */
 export function createWebhookBodies(): WebhookBodies {
   const ajv = new Ajv2020({ allErrors: true, strict: false });
   const validate = ajv.compile(webhookSchemas['WebhookRequest'] as JsonObject);
+  const validateRedelivery = ajv.compile(webhookSchemas['WebhookRedelivery'] as JsonObject);
   return {
     change: withOwnNames,
     webhook: (body) => {
@@ -38,8 +41,16 @@ export function createWebhookBodies(): WebhookBodies {
         nearest === undefined ? `must be one of ${webhookTriggers.join(', ')}` : `did you mean "${nearest}"?`;
       throw webhookInvalid([{ pointer: '/trigger', code: 'trigger_unknown', message: hint }]);
     },
+    redelivery: (body) => {
+      refuse(validateRedelivery(body) ? [] : (validateRedelivery.errors ?? []).map(problemOf));
+      const { ids, all } = body as { readonly ids?: readonly string[]; readonly all?: boolean };
+      if ((ids === undefined) === (all === undefined)) refuse([oneOfBoth]);
+      return ids === undefined ? 'all' : [...new Set(ids)];
+    },
   };
 }
+
+const oneOfBoth: Problem = { pointer: '', code: 'required', message: 'must have either ids, or all: true' };
 
 const defaults: JsonObject = { name: '', method: 'POST', enabled: true };
 

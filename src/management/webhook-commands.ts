@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../domain/event.ts';
 import type { DomainEvent } from '../../domain/events.ts';
 import { type OrgId, type WebhookId, webhookStream } from '../../domain/ids.ts';
 import { at, isObject } from '../../domain/json.ts';
-import { type WebhookState, webhook } from '../../domain/webhook.ts';
+import { type Redelivery, type WebhookState, webhook } from '../../domain/webhook.ts';
 import { getApi, listApis } from '../../projections/api-catalog.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
 import type { AccessServices } from './access-commands.ts';
@@ -80,6 +80,26 @@ export const deleteWebhook = (services: WebhookServices, target: WebhookTarget, 
     const events = webhook.decide({ type: 'DeleteWebhook', orgId, webhookId, usedBy, isForced }, state);
     return { events, message: 'Webhook deleted' };
   });
+
+/** Nodes that have dead letters of it send them again when the request reaches them. */
+export const redeliverWebhook = (
+  { store }: Pick<WebhookServices, 'store'>,
+  { orgId, webhookId }: Pick<WebhookTarget, 'orgId' | 'webhookId'>,
+  ids: Redelivery['ids'],
+): Command => ({
+  type: 'RequestRedelivery',
+  aggregate: webhookStream(webhookId),
+  plan: async (redeliveryId) => {
+    const loaded = await loadWebhook(store, webhookId);
+    const command = { type: 'RequestRedelivery', orgId, webhookId, redeliveryId, ids } as const;
+    const events = webhook.decide(command, loaded.state);
+    const body = { ID: webhookId, Message: 'Redelivery requested', Meta: null, Status: 'OK', redeliveryId };
+    return {
+      writes: [{ stream: webhookStream(webhookId), expected: expectedOf(loaded), events }],
+      reply: { status: 202, body },
+    };
+  },
+});
 
 function statedOf({ orgId, webhookId }: WebhookTarget, { document, secrets, problems }: TakenSecrets) {
   if (problems.length > 0) throw webhookInvalid(problems);

@@ -76,4 +76,59 @@ describe('deliveries to a webhook', () => {
       expect((await get(query, id)).headers.get('x-svc-error-code')).to.equal(code);
     });
   }
+
+  const redeliver = (body: JsonObject, id = 'alarms', headers = {}) =>
+    management.call('POST', `/api/webhooks/${id}/redeliver`, JSON.stringify(body), { ...json, ...headers });
+
+  it('are asked for again by an event of the webhook, once for one Idempotency-Key', async () => {
+    const tag = (await management.call('GET', '/api/webhooks/alarms')).headers.get('etag');
+    const headers = { 'idempotency-key': 'again' };
+    const first = await redeliver({ ids: ['d2', 'd2'] }, 'alarms', headers);
+    expect([first.status, first.json['Message']]).to.deep.equal([202, 'Redelivery requested']);
+    const again = await redeliver({ ids: ['d2', 'd2'] }, 'alarms', headers);
+    expect([again.status, again.json['redeliveryId']]).to.deep.equal([202, first.json['redeliveryId']]);
+    expect((await redeliver({ all: true })).status).to.equal(202);
+    expect((await redeliver({ all: true }, 'alarms', { 'x-svc-comment': 'why' })).status).to.equal(202);
+    const events = await management.store.readStream('webhook-alarms', { from: 1n, limit: 10 });
+    const told = events.map(({ type, data }) => [type, JSON.parse(new TextDecoder().decode(data)).ids]);
+    expect(told).to.deep.equal([
+      ['WebhookRedeliveryRequested', ['d2']],
+      ...[1, 2].map(() => ['WebhookRedeliveryRequested', 'all']),
+    ]);
+    const shown = await management.call('GET', '/api/webhooks/alarms');
+    expect(shown.headers.get('etag')).to.not.equal(tag);
+    const audit = await management.call('GET', '/api/audit?aggregate=webhook-alarms&limit=1');
+    expect(audit.text).to.contain('all dead letters asked to be sent again');
+    const changed = await management.call('PATCH', '/api/webhooks/alarms', '{"name":"still"}', {
+      ...json,
+      'if-match': shown.headers.get('etag') ?? '',
+    });
+    expect(changed.status, changed.text).to.equal(200);
+  });
+
+  it('are only asked for in a dry run', async () => {
+    const head = await management.store.head();
+    const answer = await management.call('POST', '/api/webhooks/alarms/redeliver?dryRun=true', '{"all":true}', json);
+    expect([answer.status, await management.store.head()]).to.deep.equal([202, head]);
+  });
+
+  for (const [name, body, pointer] of [
+    ['nothing', {}, ''],
+    ['both', { ids: ['d1'], all: true }, ''],
+    ['no ids at all', { ids: [] }, '/ids'],
+    ['all but not', { all: false }, '/all'],
+    ['an id that is none', { ids: [1] }, '/ids/0'],
+    ['too many', { ids: Array.from({ length: 101 }, (_, index) => `d${index}`) }, '/ids'],
+    ['a member that nobody knows', { id: 'd1' }, '/id'],
+  ] as const) {
+    it(`are not asked for with ${name}`, async () => {
+      const answer = await redeliver(body as JsonObject, 'alarms', { accept: 'application/problem+json' });
+      expect([answer.status, answer.json['code']]).to.deep.equal([400, 'webhook_invalid']);
+      expect(answer.json).to.have.nested.property('errors[0].pointer', pointer);
+    });
+  }
+
+  it('are not asked for of a webhook that is not there', async () => {
+    expect((await redeliver({ all: true }, 'another')).status).to.equal(404);
+  });
 });

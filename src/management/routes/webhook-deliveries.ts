@@ -1,17 +1,19 @@
-/** What became of events that were sent to a webhook, as gateways tell it. */
+/** What became of events that were sent to a webhook, as nodes tell it, and asking them to send dead letters again. */
 
 import { webhookUnknown } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { toWebhookId, type WebhookId } from '../../../domain/ids.ts';
 import { deliveryStates } from '../../../domain/webhook-delivery.ts';
 import { findWebhook } from '../../../projections/webhooks.ts';
-import { type Call, numberParameter, wordParameter } from '../call.ts';
+import { readJsonObject } from '../bodies.ts';
+import { type Call, commandContext, numberParameter, wordParameter } from '../call.ts';
 import { cursorOf, type NodeDelivery } from '../deliveries.ts';
 import { queryInvalid } from '../errors.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
+import { redeliverWebhook } from '../webhook-commands.ts';
 
 const idOf = ({ params }: Call): WebhookId => toWebhookId(params['webhookId'] ?? '');
 
@@ -42,6 +44,12 @@ function afterOf({ query }: Call): string | undefined {
   throw queryInvalid('after', 'is no cursor of this list');
 }
 
+const redeliver = (call: Call, services: Services): Promise<Reply> => {
+  const ids = services.webhookBodies.redelivery(readJsonObject(call.body));
+  const target = { orgId: call.caller.orgId, webhookId: idOf(call) };
+  return services.commands.run(commandContext(call), redeliverWebhook(services, target, ids));
+};
+
 const example = {
   ...{ id: '018f…-1', node: 'edge-1', apiId: 'orders', trigger: 'QuotaExceeded', eventId: '018f…' },
   ...{ state: 'retrying', attempts: 3, lastStatus: 503, error: null, raisedAt: '2026-01-31T12:00:00.000Z' },
@@ -69,5 +77,29 @@ export const webhookDeliveryRoutes: readonly Route[] = [
     },
     errors: ['id_invalid', 'webhook_unknown'],
     handle: list,
+  },
+  {
+    tag: 'webhooks',
+    form: 'documented',
+    scope: 'webhooks:write',
+    method: 'POST',
+    path: '/api/webhooks/{webhookId}/redeliver',
+    operationId: 'redeliverWebhook',
+    summary: 'Asks the nodes to send dead letters again, with the same event ids; each node does it once',
+    parameters: parameter.writeParameters,
+    body: {
+      ...{ types: ['application/json'], maxBytes: 64 * 1024, schema: 'WebhookRedelivery', example: { all: true } },
+      description: 'Which: `ids` of deliveries, or `all`',
+    },
+    answer: {
+      status: 202,
+      description: 'Asked; `x-svc-revision` is what nodes have to reach',
+      schema: { $ref: '#/components/schemas/WebhookRedeliveryAnswer' },
+      example: {
+        ...{ ID: 'alarms', Message: 'Redelivery requested', Meta: null, Status: 'OK', redeliveryId: '018f…' },
+      },
+    },
+    errors: ['body_malformed', 'id_invalid', 'webhook_invalid', 'webhook_unknown'],
+    handle: redeliver,
   },
 ];

@@ -78,6 +78,18 @@ export const webhookSchemas: JsonObject = {
       warnings: { type: 'array', items: { type: 'object' } },
     },
   },
+  WebhookRedelivery: closed({
+    ids: {
+      ...{ type: 'array', minItems: 1, maxItems: 100, items: { type: 'string', minLength: 1, maxLength: 200 } },
+      description: 'Of dead letters in the list of deliveries.',
+    },
+    all: { const: true, description: 'Every dead letter of the webhook, on every node.' },
+  }),
+  WebhookRedeliveryAnswer: {
+    type: 'object',
+    required: ['ID', 'Message', 'Meta', 'Status', 'redeliveryId'],
+    properties: { ...{ ID: text, Message: text, Meta: { type: 'null' }, Status: text, redeliveryId: text } },
+  },
   WebhookDelivery: {
     type: 'object',
     required: [
