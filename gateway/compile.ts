@@ -64,6 +64,8 @@ export type Compiled = {
 export type Before = {
   readonly apis: ReadonlyMap<string, CompiledApi>;
   readonly kept: Readonly<Record<string, GatewayObject>>;
+  /** APIs that are compiled again although nothing of them changed. */
+  readonly isAnew?: ((apiId: string) => boolean) | undefined;
 };
 
 export function compile(snapshot: GatewaySnapshot, before: Before, dependencies: CompileDependencies): Compiled {
@@ -73,7 +75,7 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
   const kept: Record<string, GatewayObject> = {};
   const homeless: Claim[] = [];
   for (const [key, object] of objectsOfKind(snapshot.objects, 'api')) {
-    const built = buildApi(object, before.apis.get(key), dependencies);
+    const built = buildApi(object, before.isAnew?.(object.id) ? undefined : before.apis.get(key), dependencies);
     if ('api' in built) {
       if (!runsHere(built.api.route.definition, dependencies.tags)) {
         retire(built.api, before.apis.get(key));

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeError } from '../domain/gateway-node.ts';
 import type { RecordLane } from '../domain/record-log.ts';
+import type { GatewaySnapshot } from '../projections/gateway-snapshot.ts';
 import { type MakeRecord, recordMaker } from './analytics/outcome.ts';
 import { Recorder } from './analytics/recorder.ts';
 import type { CheckApi } from './check-api.ts';
-import { type Compiled, type CompiledApi, compile, type Reveal, retireOthers } from './compile.ts';
+import { type Before, type Compiled, type CompiledApi, compile, type Reveal, retireOthers } from './compile.ts';
 import type { Feed, GatewayReport, SnapshotSource } from './feed/feed.ts';
 import type { Generation } from './feed/generation.ts';
 import { diskGenerations } from './feed/generations.ts';
@@ -20,55 +21,12 @@ import type { Context } from './http/context.ts';
 import { ControlServer } from './http/control.ts';
 import { ProxyServer } from './http/server.ts';
 import type { Clock, Counters, Log } from './ports.ts';
-import { configOf, healthOf, readinessOf, reportOf, revisionNumber, type Standing } from './standing.ts';
+import { Reloads } from './reload.ts';
+import { defaultGatewaySettings, type GatewaySettings } from './settings.ts';
+import { configOf, healthOf, readinessOf, reloadAnswer, reportOf, revisionNumber, type Standing } from './standing.ts';
 import { Agents } from './upstream/agents.ts';
 
 type Address = { readonly host: string; readonly port: number };
-
-/** Every member has a default; durations in ms, sizes in bytes. */
-export type GatewaySettings = {
-  readonly version: string;
-  /** What the node belongs to, in reports. */
-  readonly group: string;
-  readonly tags: readonly string[];
-  readonly trustedProxies: readonly string[];
-  readonly maxHeaderBytes: number;
-  readonly maxUrlBytes: number;
-  readonly underscoreHeaders: 'guard' | 'drop' | 'keep';
-  readonly controlSecret: string | undefined;
-  readonly rateLimitHeaders: 'all' | 'none';
-  /** How long to accept after readiness has failed. */
-  readonly gracefulShutdownDelayMs: number;
-  /** False: no records at all. */
-  readonly analytics: boolean;
-  readonly frame: { readonly records: number; readonly bytes: number; readonly waitMs: number };
-  readonly bufferBytes: number;
-  /** Longest silence of a client that has to send its body. */
-  readonly bodyIdleMs: number;
-  /** At most one swap in so many ms. */
-  readonly swapEveryMs: number;
-  /** Readiness fails when the configuration has not been confirmed for so long; undefined: never. */
-  readonly maxStalenessMs: number | undefined;
-};
-
-const defaultGatewaySettings: GatewaySettings = {
-  version: '0.0.0',
-  group: 'default',
-  tags: [],
-  trustedProxies: [],
-  maxHeaderBytes: 32_768,
-  maxUrlBytes: 8_192,
-  underscoreHeaders: 'guard',
-  controlSecret: undefined,
-  rateLimitHeaders: 'all',
-  gracefulShutdownDelayMs: 0,
-  analytics: true,
-  frame: { records: 500, bytes: 262_144, waitMs: 100 },
-  bufferBytes: 33_554_432,
-  bodyIdleMs: 60_000,
-  swapEveryMs: 75,
-  maxStalenessMs: undefined,
-};
 
 export type GatewayOptions = {
   readonly feed: Feed;
@@ -90,6 +48,11 @@ export type GatewayOptions = {
   /** Where the node keeps its last good configurations. */
   readonly directory: string;
   readonly settings?: Partial<GatewaySettings>;
+  /**
+   * Reads anew what the settings of the node refer to, at a reload; answers those that this gateway takes while it runs.
+   * Rejects with what is wrong with them.
+   */
+  readonly renew?: (() => Promise<Partial<Pick<GatewaySettings, 'controlSecret'>>>) | undefined;
 };
 
 type Applied = {
@@ -128,10 +91,13 @@ class RunningGateway implements Gateway {
   readonly #control: ControlServer;
   readonly #subscription: Subscription;
   readonly #reports: Reports;
+  readonly #reloads: Reloads;
   readonly #waiting = new Set<() => void>();
   readonly #run: { readonly run: string; readonly startedAt: string };
   #compiled: Compiled | undefined;
   #compileMs = 0;
+  #snapshot: GatewaySnapshot | undefined;
+  #controlSecret: string | undefined;
   #position = '';
   #revision = '';
   #source: SnapshotSource | undefined;
@@ -143,6 +109,7 @@ class RunningGateway implements Gateway {
     this.#options = options;
     const settings = { ...defaultGatewaySettings, ...options.settings };
     this.#settings = settings;
+    this.#controlSecret = settings.controlSecret;
     const { lane, log, clock, directory, trust, seed } = options;
     this.#vault = new Vault(options.openSecrets, log);
     const feed = this.#vault.behind(options.feed);
@@ -166,7 +133,15 @@ class RunningGateway implements Gateway {
       health: () => healthOf(this.#standing()),
       config: () => configOf(this.#standing()),
       reload: (wait) => this.#reload(wait),
-      secret: settings.controlSecret,
+      secret: () => this.#controlSecret,
+    });
+    this.#reloads = new Reloads({
+      refresh: () => this.#subscription.refresh(),
+      renew: () => this.#renew(),
+      compileAnew: (isAnew) => this.#compileAnew(isAnew),
+      self: { node: options.node, group: settings.group },
+      followed: () => this.#reports.now(),
+      ...{ clock, log },
     });
     this.#subscription = new Subscription({
       generations: this.#vault.behindDisk(diskGenerations(join(directory, 'generations'), log, trust)),
@@ -219,6 +194,7 @@ class RunningGateway implements Gateway {
     await pause(this.#settings.gracefulShutdownDelayMs);
     await this.#server.stop(deadlineMs);
     await this.#subscription.stop();
+    await this.#reloads.stop();
     await this.#reports.stop();
     await this.#recorder?.stop(deadlineMs);
     for (const { route } of this.#compiled?.apis.values() ?? []) route.lease.retire();
@@ -226,7 +202,21 @@ class RunningGateway implements Gateway {
     await this.#control.stop();
   }
 
-  #apply({ snapshot, kept }: Generation, source: SnapshotSource): Compiled['kept'] {
+  #apply(generation: Generation, source: SnapshotSource): Compiled['kept'] {
+    const { snapshot } = generation;
+    const compiled = this.#compile(generation);
+    this.#source = source;
+    this.#revision = snapshot.revision;
+    const { revision } = compiled.table;
+    this.#options.log.info('configuration applied', { revision, apis: compiled.apis.size, source });
+    this.#reloads.follow(snapshot, compiled);
+    this.#moveTo(snapshot.position);
+    this.#reports.now();
+    return compiled.kept;
+  }
+
+  /** Compiles and swaps. */
+  #compile({ snapshot, kept }: Generation, isAnew?: Before['isAnew']): Compiled {
     const { checkApi, counters, log, clock } = this.#options;
     const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
     const reveal: Reveal = (object) => this.#vault.reveal(object);
@@ -241,20 +231,30 @@ class RunningGateway implements Gateway {
       ...this.#settings,
     };
     const startMs = clock.monotonic();
-    const compiled = compile(snapshot, { apis: before, kept }, dependencies);
+    const compiled = compile(snapshot, { apis: before, kept, isAnew }, dependencies);
     this.#compileMs = clock.monotonic() - startMs;
     // The swap: requests that come from here on pick up the new table, those under way keep theirs.
     this.#compiled = compiled;
-    this.#source = source;
-    this.#revision = snapshot.revision;
+    this.#snapshot = snapshot;
     retireOthers(before, compiled.apis);
     this.#vault.keepOnly([...Object.values(snapshot.objects), ...Object.values(compiled.kept)]);
     for (const { id, code, message } of compiled.rejected)
       log.error('an API was rejected', { apiId: id, code, message });
-    log.info('configuration applied', { revision: compiled.table.revision, apis: compiled.apis.size, source });
-    this.#moveTo(snapshot.position);
-    this.#reports.now();
-    return compiled.kept;
+    return compiled;
+  }
+
+  #compileAnew(isAnew: NonNullable<Before['isAnew']>): Pick<Compiled, 'results' | 'rejected'> {
+    const [snapshot, compiled] = [this.#snapshot, this.#compiled];
+    if (!snapshot || !compiled) return { results: [], rejected: [] };
+    // What was rejected may compile by now.
+    const isDue = compiled.rejected.length > 0 || [...compiled.apis.values()].some(({ object }) => isAnew(object.id));
+    if (!isDue) return compiled;
+    return this.#compile({ snapshot, kept: compiled.kept }, isAnew);
+  }
+
+  async #renew(): Promise<void> {
+    const { controlSecret } = (await this.#options.renew?.()) ?? this.#settings;
+    this.#controlSecret = controlSecret;
   }
 
   #advance(position: string): void {
@@ -272,19 +272,13 @@ class RunningGateway implements Gateway {
   }
 
   async #reload(wait: string | undefined): Promise<unknown> {
-    const { log } = this.#options;
-    const refreshing = this.#subscription.refresh();
     const isAwaited = wait === 'true' || (wait !== undefined && /^\d+$/.test(wait));
-    if (!isAwaited) {
-      refreshing.catch((error: unknown) => log.warn('a reload failed; what runs goes on', { error }));
-      return { status: 'ok', message: '', revision: revisionNumber(this.#compiled), apis: [] };
-    }
-    await refreshing;
+    const reloading = this.#reloads.look();
+    if (!isAwaited) return { status: 'ok', message: '', revision: revisionNumber(this.#compiled), apis: [] };
+    const { faults } = await reloading;
     if (wait !== 'true')
       await this.waitForRevision(wait.padStart(this.#position.length, '0'), AbortSignal.timeout(30_000));
-    const results = this.#compiled?.results ?? [];
-    const status = results.some(({ result }) => result === 'rejected') ? 'partial' : 'ok';
-    return { status, message: '', revision: revisionNumber(this.#compiled), apis: results };
+    return reloadAnswer(this.#compiled, faults);
   }
 
   #standing(): Standing {
@@ -300,7 +294,7 @@ class RunningGateway implements Gateway {
   #report(): GatewayReport {
     const { node } = this.#options;
     const { group, tags } = this.#settings;
-    return reportOf({ ...this.#run, node, group, tags }, this.#standing(), this.#compileMs);
+    return reportOf({ ...this.#run, node, group, tags }, this.#standing(), this.#compileMs, this.#reloads.last);
   }
 }
 

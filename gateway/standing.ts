@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { NodeError } from '../domain/gateway-node.ts';
 import type { Compiled } from './compile.ts';
-import type { GatewayReport, SnapshotSource } from './feed/feed.ts';
+import type { GatewayReport, ReloadReport, SnapshotSource } from './feed/feed.ts';
 import type { FeedTrouble } from './feed/subscription.ts';
 import type { Health, Readiness } from './http/control.ts';
 
@@ -93,12 +93,21 @@ export function configOf({ compiled, position, source }: Standing): unknown {
   return { revision: revisionNumber(compiled), position, source, apis, errors: compiled?.rejected ?? [] };
 }
 
+/** To who waited for a reload on the control listener. */
+export function reloadAnswer(compiled: Compiled | undefined, faults: readonly string[]): unknown {
+  const apis = compiled?.results ?? [];
+  const isWhole = faults.length === 0 && apis.every(({ result }) => result !== 'rejected');
+  const status = isWhole ? 'ok' : 'partial';
+  return { status, message: clear(faults.join('; ')), revision: revisionNumber(compiled), apis };
+}
+
 type Self = Pick<GatewayReport, 'node' | 'run' | 'startedAt' | 'group' | 'tags'>;
 
 export function reportOf(
   self: Self,
   { version, compiled, source, position, revision, trouble }: Standing,
   compileMs: number,
+  reload: ReloadReport | undefined,
 ): GatewayReport {
   return {
     ...self,
@@ -111,6 +120,7 @@ export function reportOf(
     ms: Math.round(compileMs),
     rejected: (compiled?.rejected ?? []).slice(0, maxRejected).map(bounded),
     ...(trouble ? { trouble: { code: trouble.code, message: clear(trouble.message) } } : {}),
+    ...(reload ? { reload: clearReload(reload) } : {}),
   };
 }
 
@@ -124,6 +134,12 @@ const maxRejected = 100;
 const maxTextLength = 1_000;
 
 const bounded = (error: NodeError): NodeError => ({ ...error, message: clear(error.message) });
+
+const clearReload = ({ errors, message, ...reload }: ReloadReport): ReloadReport => ({
+  ...reload,
+  ...(errors ? { errors: errors.map(bounded) } : {}),
+  ...(message === undefined ? {} : { message: clear(message) }),
+});
 
 const clear = (text: string): string => (withoutCredentials(text) ?? '').slice(0, maxTextLength);
 

@@ -25,6 +25,21 @@ export interface Feed {
 /** Where the configuration came from that runs. */
 export type SnapshotSource = 'disk' | 'seed' | 'feed';
 
+/** The request to reload that a node followed last, and what it came to. */
+export type ReloadReport = {
+  readonly reloadId: string;
+  /** Of the request. */
+  readonly position: string;
+  /** How many APIs. */
+  readonly loaded: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+  /** The first of those that were rejected. */
+  readonly errors?: readonly NodeError[];
+  /** What could not be taken anew. */
+  readonly message?: string;
+};
+
 export type GatewayReport = NodeIdentity & {
   readonly node: string;
   /** One start of the process: of two that claim one name the newer wins. */
@@ -43,6 +58,7 @@ export type GatewayReport = NodeIdentity & {
   readonly rejected: readonly NodeError[];
   /** Why it does not follow the feed, when it does not. */
   readonly trouble?: { readonly code: string; readonly message: string };
+  readonly reload?: ReloadReport;
 };
 
 /** Why an answer of the feed is not believed, or was not given. */

@@ -18,7 +18,7 @@ export type ControlOptions = {
   /** `wait`: `true`, a revision, or nothing. */
   readonly reload: (wait: string | undefined) => Promise<unknown>;
   /** Bearer token of `/svc/…`; without it these routes are for loopback only. */
-  readonly secret: string | undefined;
+  readonly secret: () => string | undefined;
 };
 
 type Reply = { readonly status: number; readonly body: unknown; readonly type?: string };
@@ -82,7 +82,7 @@ export class ControlServer {
 
   /** Without a secret a page in a browser on this machine must not get in either: it cannot choose the Host it sends. */
   #isAdministrator({ headers, socket }: IncomingMessage): boolean {
-    const { secret } = this.#options;
+    const secret = this.#options.secret();
     if (secret === undefined) return isLoopback(socket.remoteAddress ?? '') && isOwnName(headers.host ?? '');
     const own = headers['x-svc-authorization'];
     const given = typeof own === 'string' ? own : (headers.authorization ?? '').replace(/^Bearer /i, '');

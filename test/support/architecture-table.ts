@@ -122,7 +122,7 @@ export const orders: readonly Order[] = [
       ['plugins', 'upstream', 'streams', 'analytics', 'events'],
       ['http', 'bundles', 'expressions.ts'],
       ['access'],
-      ['ports.ts'],
+      ['ports.ts', 'settings.ts'],
     ],
   },
   {

@@ -1,6 +1,7 @@
 /** A feed in the memory of a test: APIs are put, removed, and answers can be broken on purpose. */
 import { createHash } from 'node:crypto';
 import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
+import { type ReloadScope, scopeName } from '../../domain/gateway-group.ts';
 import { toOrgId } from '../../domain/ids.ts';
 import type { Feed, FeedAnswer, FeedPlace, GatewayReport } from '../../gateway/feed/feed.ts';
 import { applyChanges, type GatewayChange, type GatewayObject, type GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
@@ -44,6 +45,14 @@ export class MemoryFeed implements Feed {
 
   remove(id: string): string {
     return this.#add({ op: 'remove', position: this.#next(), kind: 'api', id });
+  }
+
+  /** Somebody asks gateways to reload. */
+  reload(reloadId: string, scope: ReloadScope): string {
+    const position = this.#next();
+    const id = scopeName(scope);
+    const object = { id, revision: '0', position, sha256: '', body: { orgId: toOrgId('acme'), reloadId, scope } };
+    return this.#add({ op: 'upsert', position, object: { kind: 'reload', ...object } });
   }
 
   /** The log moves on without a change of the configuration. */

@@ -2,8 +2,9 @@
 import type { AnalyticsRecord } from '../../domain/analytics-record.ts';
 import type { ApiDocument } from '../../domain/api/definition.ts';
 import { type CheckApi, createCheckApi } from '../../gateway/check-api.ts';
-import { type Gateway, type GatewayOptions, type GatewaySettings, startGateway } from '../../gateway/gateway.ts';
+import { type Gateway, type GatewayOptions, startGateway } from '../../gateway/gateway.ts';
 import type { Clock, Counters, Log } from '../../gateway/ports.ts';
+import type { GatewaySettings } from '../../gateway/settings.ts';
 import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
 import { apiDocument } from './documents.ts';
 import { eventually } from './eventually.ts';
@@ -41,7 +42,7 @@ export type TestGateway = AsyncDisposable & {
   settled(position: string): Promise<void>;
 };
 
-export type TestGatewayOptions = Pick<GatewayOptions, 'seed'> & {
+export type TestGatewayOptions = Pick<GatewayOptions, 'seed' | 'renew'> & {
   readonly settings?: Partial<GatewaySettings>;
   readonly feed?: MemoryFeed;
   readonly lane?: ListLane;
@@ -57,7 +58,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const directory = options.directory ?? folder?.path ?? '';
   const log = listLog();
   const gateway = await startGateway({
-    ...{ feed, lane, clock, log, directory, node: 'node-1', seed: options.seed },
+    ...{ feed, lane, clock, log, directory, node: 'node-1', seed: options.seed, renew: options.renew },
     counters: options.counters ?? memoryCounters(clock),
     checkApi: options.checkApi ?? createCheckApi(),
     listen: { host: '127.0.0.1', port: 0 },

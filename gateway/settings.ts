@@ -1,0 +1,46 @@
+/** What a gateway is set to, apart from its configuration. */
+
+/** Every member has a default; durations in ms, sizes in bytes. */
+export type GatewaySettings = {
+  readonly version: string;
+  /** What the node belongs to, in reports. */
+  readonly group: string;
+  readonly tags: readonly string[];
+  readonly trustedProxies: readonly string[];
+  readonly maxHeaderBytes: number;
+  readonly maxUrlBytes: number;
+  readonly underscoreHeaders: 'guard' | 'drop' | 'keep';
+  readonly controlSecret: string | undefined;
+  readonly rateLimitHeaders: 'all' | 'none';
+  /** How long to accept after readiness has failed. */
+  readonly gracefulShutdownDelayMs: number;
+  /** False: no records at all. */
+  readonly analytics: boolean;
+  readonly frame: { readonly records: number; readonly bytes: number; readonly waitMs: number };
+  readonly bufferBytes: number;
+  /** Longest silence of a client that has to send its body. */
+  readonly bodyIdleMs: number;
+  /** At most one swap in so many ms. */
+  readonly swapEveryMs: number;
+  /** Readiness fails when the configuration has not been confirmed for so long; undefined: never. */
+  readonly maxStalenessMs: number | undefined;
+};
+
+export const defaultGatewaySettings: GatewaySettings = {
+  version: '0.0.0',
+  group: 'default',
+  tags: [],
+  trustedProxies: [],
+  maxHeaderBytes: 32_768,
+  maxUrlBytes: 8_192,
+  underscoreHeaders: 'guard',
+  controlSecret: undefined,
+  rateLimitHeaders: 'all',
+  gracefulShutdownDelayMs: 0,
+  analytics: true,
+  frame: { records: 500, bytes: 262_144, waitMs: 100 },
+  bufferBytes: 33_554_432,
+  bodyIdleMs: 60_000,
+  swapEveryMs: 75,
+  maxStalenessMs: undefined,
+};
