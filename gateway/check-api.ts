@@ -15,7 +15,7 @@ import type { ApiId, OrgId } from '../domain/ids.ts';
 import { isObject, objectAt } from '../domain/json.ts';
 import { createShapeCheck, type ShapeCheck } from '../domain/json-schema.ts';
 import { typeName } from '../domain/json-schema-keywords.ts';
-import { atClassicPlace, createCheckClassic } from './check-classic.ts';
+import { createCheckClassic } from './check-classic.ts';
 import { expressionFault } from './expressions.ts';
 
 type ApiToCheck = {
@@ -63,14 +63,7 @@ export function createCheckApi(): CheckApi {
   };
   return function checkApi(api) {
     if (api.kind !== 'classic') return checkOpenApi(api);
-    const { problems, warnings, converted } = checkClassic(api.document);
-    if (!converted) return { problems, warnings, stage: 'schema' };
-    const checked = checkOpenApi({ ...api, document: converted.document });
-    return {
-      ...checked,
-      problems: checked.problems.map((problem) => atClassicPlace(converted, api.document, problem)),
-      warnings: [...warnings, ...checked.warnings.map((warning) => atClassicPlace(converted, api.document, warning))],
-    };
+    return checkClassic(api.document, (document) => checkOpenApi({ ...api, document }));
   };
 }
 

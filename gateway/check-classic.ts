@@ -1,6 +1,9 @@
 /** Judges a Classic definition: its own shape, then what it becomes, with problems at the places of the definition. */
 import { type AsOas, toOas } from '../domain/api/classic/codec.ts';
+import { ownVersions, withoutVersions } from '../domain/api/classic/own-versions.ts';
 import { classicSchema } from '../domain/api/classic/schema.ts';
+import { asVersion, ownVersionProblems, readOwnVersioning } from '../domain/api/classic-versions.ts';
+import type { ApiDefinition, ApiDocument } from '../domain/api/definition.ts';
 import { unknownKeys } from '../domain/api/schema/extension.ts';
 import type { Problem, Warning } from '../domain/errors.ts';
 import type { Json, JsonObject } from '../domain/event.ts';
@@ -8,25 +11,83 @@ import { isObject } from '../domain/json.ts';
 import { createShapeCheck } from '../domain/json-schema.ts';
 import { pathOf, pointerOf } from '../domain/secret-places.ts';
 
-/** What has been found so far; the converted document is there when the shape is right. */
-type JudgedClassic = {
+/** What is said of the OpenAPI form of a definition, or of one of its versions. */
+type Judged = {
+  readonly definition?: ApiDefinition;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Warning[];
-  readonly converted?: AsOas;
+  readonly stage?: 'schema' | 'rules';
 };
 
-export function createCheckClassic(): (document: JsonObject) => JudgedClassic {
+type JudgeOas = (document: ApiDocument) => Judged;
+
+/** A definition to convert; `name` of a version inside the one that came in. */
+type Form = { readonly name?: string; readonly form: JsonObject };
+
+export function createCheckClassic(): (document: JsonObject, judge: JudgeOas) => Judged {
   const check = createShapeCheck(classicSchema);
-  return function checkClassic(document) {
-    const problems = check(document).map(({ pointer, keyword, message }) => ({
+  return function checkClassic(document, judge) {
+    const shape = check(document).map(({ pointer, keyword, message }) => ({
       pointer,
       keyword,
       code: keyword,
       message,
     }));
-    if (problems.length > 0) return { problems, warnings: [] };
-    return { problems, warnings: unknownKeys(document, classicSchema, ''), converted: toOas(document) };
+    if (shape.length > 0) return { problems: shape, warnings: [], stage: 'schema' };
+    const ofVersions = ownVersionProblems(document);
+    if (ofVersions.length > 0) return { problems: ofVersions, warnings: [], stage: 'rules' };
+    const judged = formsOf(document).map((one) => judgeForm(one, document, judge));
+    const problems = distinct(judged.flatMap(({ checked }) => checked.problems)).slice(0, maxProblems);
+    const stage = judged.find(({ checked }) => checked.stage !== undefined)?.checked.stage;
+    const definition = problems.length > 0 ? undefined : definitionOf(document, judged);
+    return {
+      ...(definition ? { definition } : {}),
+      problems,
+      ...(stage ? { stage } : {}),
+      get warnings() {
+        const all = judged.flatMap(({ checked }) => checked.warnings);
+        return [...unknownKeys(document, classicSchema, ''), ...distinct(all)];
+      },
+    };
   };
+}
+
+const maxProblems = 100;
+
+/** First what versions share. */
+const formsOf = (document: JsonObject): readonly Form[] => [
+  { form: withoutVersions(document) },
+  ...ownVersions(document),
+];
+
+type JudgedForm = Form & { readonly checked: Judged };
+
+function judgeForm(one: Form, document: JsonObject, judge: JudgeOas): JudgedForm {
+  const converted = toOas(one.form);
+  const judged = judge(converted.document);
+  const { definition, stage, problems } = judged;
+  const checked: Judged = {
+    ...(definition ? { definition: asVersion(definition, one.form, one.name) } : {}),
+    ...(stage ? { stage } : {}),
+    problems: problems.map((problem) => atClassicPlace(converted, document, problem)),
+    get warnings() {
+      return judged.warnings.map((warning) => atClassicPlace(converted, document, warning));
+    },
+  };
+  return { ...one, checked };
+}
+
+/** What versions share is judged with each of them. */
+const distinct = <Remark extends Problem | Warning>(remarks: readonly Remark[]): readonly Remark[] => [
+  ...new Map(remarks.map((remark) => [JSON.stringify(remark), remark])).values(),
+];
+
+/** None unless all of them are good. */
+function definitionOf(document: JsonObject, [shared, ...versions]: readonly JudgedForm[]): ApiDefinition | undefined {
+  const definitions = versions.flatMap(({ checked }) => checked.definition ?? []);
+  const versioning = readOwnVersioning(document, definitions);
+  const definition = shared?.checked.definition;
+  return definition && versioning ? { ...definition, ownVersions: versioning } : definition;
 }
 
 const through = (document: Json, path: readonly string[]): Json | undefined =>

@@ -18,12 +18,12 @@ import {
 import { keylessTags } from './analytics/outcome.ts';
 import type { CheckApi } from './check-api.ts';
 import { sendAnswer } from './http/answer.ts';
-import type { Route, Terminal } from './http/context.ts';
+import type { Context, Route, Step, Terminal } from './http/context.ts';
 import { Lease } from './http/lease.ts';
 import { type Claim, RouteTable } from './http/route-table.ts';
-import { type Listed, versionPicker } from './http/version.ts';
+import { type Listed, ownVersionPicker, versionPicker } from './http/version.ts';
 import type { Clock, Log } from './ports.ts';
-import { buildStack, type StackDependencies } from './stack.ts';
+import { buildStack, preflightRows, type Stack, type StackDependencies } from './stack.ts';
 import type { Agents } from './upstream/agents.ts';
 import { proxy } from './upstream/proxy.ts';
 import { targetOf } from './upstream/target.ts';
@@ -39,7 +39,15 @@ export type CompileDependencies = StackDependencies & {
   readonly tags: readonly string[];
 };
 
-export type CompiledApi = { readonly object: ApiObject; readonly route: Route; readonly steps: readonly string[] };
+export type CompiledApi = {
+  readonly object: ApiObject;
+  readonly route: Route;
+  readonly steps: readonly string[];
+  /** Of an API with versions inside: what serves each, and what answers preflights for all of them. */
+  readonly own?: { readonly versions: readonly CompiledVersion[]; readonly preflight: readonly Step[] };
+};
+
+type CompiledVersion = { readonly route: Route; readonly steps: readonly string[] };
 
 type ApiResult = {
   readonly id: string;
@@ -118,7 +126,7 @@ function buildApi(object: ApiObject, previous: CompiledApi | undefined, dependen
   if (previous?.object.sha256 === object.sha256 && previous.object.body.apiKind === object.body.apiKind) {
     if (previous.object.revision === object.revision) return { api: previous };
     // The same document again under a new number: only the stamp of its records changes.
-    return { api: { ...previous, object, route: { ...previous.route, apiRevision: object.revision } } };
+    return { api: restamped(previous, object) };
   }
   try {
     const { orgId, apiKind } = object.body;
@@ -151,24 +159,62 @@ function fromKept(object: GatewayObject | undefined, dependencies: CompileDepend
   return 'api' in built ? built.api : undefined;
 }
 
-function compileApi(object: ApiObject, definition: ApiDefinition, dependencies: CompileDependencies): CompiledApi {
-  const stack = buildStack(definition, dependencies);
-  const { terminal, release } = terminalOf(definition, stack.response, dependencies);
-  const route: Route = {
-    definition,
-    apiRevision: object.revision,
-    request: stack.request,
-    response: stack.response,
-    terminal,
-    guarded: guardedNames(definition),
-    version: notVersioned,
-    listenPath: definition.listenPath,
-    versions: undefined,
-    recordTags: keylessTags(definition.orgId, definition.apiId, dependencies.tags),
-    lease: new Lease(release),
-  };
-  return { object, route, steps: stack.names };
+function restamped({ route, own, ...rest }: CompiledApi, object: ApiObject): CompiledApi {
+  const stamp = { apiRevision: object.revision };
+  const versions = own?.versions.map((version) => ({ ...version, route: { ...version.route, ...stamp } }));
+  return { ...rest, object, route: { ...route, ...stamp }, ...(own && versions ? { own: { ...own, versions } } : {}) };
 }
+
+/** One lease for all that the API owns, however many versions it has inside. */
+function compileApi(object: ApiObject, definition: ApiDefinition, dependencies: CompileDependencies): CompiledApi {
+  const releases: (() => void)[] = [];
+  const lease = new Lease(() => {
+    for (const release of releases) release();
+  });
+  const compiled = (one: ApiDefinition, stack: Stack): Route => {
+    const { terminal, release } = terminalOf(one, stack.response, dependencies);
+    releases.push(release);
+    return routeOf(one, { stack, terminal, lease, object, nodeTags: dependencies.tags });
+  };
+  const { ownVersions } = definition;
+  try {
+    const stack = buildStack(definition, dependencies, ownVersions ? preflightRows : undefined);
+    const route = compiled(definition, stack);
+    if (!ownVersions) return { object, route, steps: stack.names };
+    const versions = ownVersions.versions.map((one) => {
+      const own = buildStack(one, dependencies);
+      return { route: compiled(one, own), steps: own.names };
+    });
+    // Without its versions it serves nothing.
+    const request = [...stack.request, (context: Context) => context.refuse('version_missing')];
+    return { object, route: { ...route, request }, steps: stack.names, own: { versions, preflight: stack.request } };
+  } catch (error) {
+    lease.retire();
+    throw error;
+  }
+}
+
+type RouteParts = {
+  readonly stack: Stack;
+  readonly terminal: Terminal;
+  readonly lease: Lease;
+  readonly object: ApiObject;
+  readonly nodeTags: readonly string[];
+};
+
+const routeOf = (definition: ApiDefinition, { stack, terminal, lease, object, nodeTags }: RouteParts): Route => ({
+  definition,
+  apiRevision: object.revision,
+  request: stack.request,
+  response: stack.response,
+  terminal,
+  guarded: guardedNames(definition),
+  version: definition.versionName ?? notVersioned,
+  listenPath: definition.listenPath,
+  versions: undefined,
+  recordTags: keylessTags(definition.orgId, definition.apiId, nodeTags),
+  lease,
+});
 
 function terminalOf(
   definition: ApiDefinition,
@@ -201,8 +247,12 @@ const runsHere = (definition: ApiDefinition, tags: readonly string[]): boolean =
  * Made anew for each table, so that a base picks among its versions of this moment; the base itself is built again only
  * when it changes.
  */
-function withVersions({ route }: CompiledApi, { objects }: GatewaySnapshot, apis: Compiled['apis']): Route {
-  const { versioning, orgId } = route.definition;
+function withVersions({ route, own }: CompiledApi, { objects }: GatewaySnapshot, apis: Compiled['apis']): Route {
+  const { versioning, ownVersions, orgId } = route.definition;
+  if (own && ownVersions) {
+    const versions = new Map(own.versions.map((version) => [version.route.version, version.route]));
+    return { ...route, versions: ownVersionPicker(route, ownVersions, { versions, preflight: own.preflight }) };
+  }
   if (!versioning) return route;
   const listed = (id: string): Listed => {
     const key = objectKey('api', id);
@@ -211,7 +261,9 @@ function withVersions({ route }: CompiledApi, { objects }: GatewaySnapshot, apis
     if (owner !== undefined && owner !== orgId) return 'unknown';
     // It may be on its way, not compile, or carry other labels: a reason to come back, not to say that it is no version.
     if (!version) return 'not_loaded';
-    return version.definition.active ? version : 'unknown';
+    const { active, ownVersions } = version.definition;
+    // Versions do not nest.
+    return active && !ownVersions ? version : 'unknown';
   };
   return { ...route, versions: versionPicker(route, versioning, listed) };
 }

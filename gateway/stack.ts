@@ -42,10 +42,13 @@ export const stack: readonly StackRow[] = [
     name: 'expiry',
     phase: 'request',
     place: ['info', 'expiration'],
-    on: ({ expiresAt }) => expiresAt !== undefined,
+    on: ({ expiresAt, versionExpiresAt }) => expiresAt !== undefined || versionExpiresAt !== undefined,
     idle: 'the API has no end',
-    shown: ({ expiresAt = 0 }) => ({ expiresAt: new Date(expiresAt).toISOString() }),
-    make: ({ expiresAt = 0 }, { clock }) => expiry(expiresAt, clock),
+    shown: ({ expiresAt, versionExpiresAt }) => ({
+      ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
+      ...(versionExpiresAt === undefined ? {} : { versionExpiresAt: new Date(versionExpiresAt).toISOString() }),
+    }),
+    make: (definition, { clock }) => expiry(definition, clock),
   },
   {
     name: 'cors',
@@ -123,9 +126,12 @@ export type Stack = {
   readonly names: readonly string[];
 };
 
+/** What answers a browser that asks for leave. */
+export const preflightRows = stack.filter(({ name }) => name === 'cors');
+
 /** The two arrays of one API. */
-export function buildStack(definition: ApiDefinition, dependencies: StackDependencies): Stack {
-  const rows = stack.filter(({ on }) => on(definition));
+export function buildStack(definition: ApiDefinition, dependencies: StackDependencies, all = stack): Stack {
+  const rows = all.filter(({ on }) => on(definition));
   const steps = (phase: StackRow['phase']): readonly Step[] =>
     rows.filter((row) => row.phase === phase).map(({ make }) => make(definition, dependencies));
   return { request: steps('request'), response: steps('response'), names: rows.map(({ name }) => name) };

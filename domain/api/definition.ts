@@ -43,6 +43,9 @@ export type Versioning = {
   readonly pattern?: string;
 };
 
+/** Versions inside one API, each with a chain of its own (api-definition design 15.2). */
+export type OwnVersioning = Omit<Versioning, 'name' | 'versions'> & { readonly versions: readonly ApiDefinition[] };
+
 export type ApiDefinition = {
   readonly apiId: ApiId;
   readonly orgId: OrgId;
@@ -52,6 +55,12 @@ export type ApiDefinition = {
   readonly internal: boolean;
   /** Present on a base API: other APIs are its versions. */
   readonly versioning?: Versioning;
+  /** Present when requests pick among versions inside the API: nothing else of the definition is run by itself then. */
+  readonly ownVersions?: OwnVersioning;
+  /** Of a version inside an API: its name, which rights of keys may say. */
+  readonly versionName?: string;
+  /** End of the version's life. */
+  readonly versionExpiresAt?: number;
   /** End of the API's life, ms since 1970, UTC. */
   readonly expiresAt?: number;
   /** Lower case, without port; absent = every host. */

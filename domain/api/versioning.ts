@@ -3,6 +3,7 @@ import { type Problem, Refusal, type Warning } from '../errors.ts';
 import type { Json, JsonObject } from '../event.ts';
 import { at, isObject, isOn, objectAt, pointerStep, textAt, withMember, withoutMember } from '../json.ts';
 import { canonicalHead, isClassic, withVersioning } from './classic/codec.ts';
+import { hasOwnVersions } from './classic/own-versions.ts';
 import { type ApiDocument, gatewayExtension, type Versioning } from './definition.ts';
 
 const place = ['info', 'versioning'] as const;
@@ -56,6 +57,10 @@ export const listedVersions = (document: ApiDocument): readonly Entry[] => entri
 /** A base: other APIs are its versions, and a gateway picks among them. */
 export const isBase = (document: ApiDocument): boolean => isOn(blockOf(document));
 
+/** Whether requests pick among versions, be they other APIs or inside a Classic definition: it can be no version itself. */
+export const picksVersions = (document: ApiDocument): boolean =>
+  isBase(document) || (isClassic(document) && hasOwnVersions(document));
+
 export type VersionNames = { readonly base: string; readonly default: string };
 
 export const versionNames = (document: ApiDocument): VersionNames => {
@@ -82,7 +87,8 @@ export function versioningProblems(extension: JsonObject): readonly Problem[] {
   return [...placeProblems(block), ...nameProblems(block, textAt(extension, 'info', 'id')), ...defaultProblems(block)];
 }
 
-function placeProblems(block: JsonObject): readonly Problem[] {
+/** Problems of where a request says its version. */
+export function placeProblems(block: JsonObject): readonly Problem[] {
   const location = locationOf(block);
   if (!location) return [problem('version_location', `must be one of ${locations.join(', ')}`, 'location')];
   const key = textAt(block, 'key') ?? '';

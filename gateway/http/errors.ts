@@ -14,6 +14,12 @@ export const refusals = {
   api_not_loaded: row(503, 'API is not available', 'ANL', 'router'),
   version_missing: row(403, 'Version information not found', 'NRT', 'version'),
   version_unknown: row(404, 'This API version does not seem to exist', 'NRT', 'version'),
+  version_expired: row(
+    403,
+    'Api Version has expired, please check documentation or contact administrator',
+    'NRT',
+    'expiry',
+  ),
   bad_path: row(400, 'Bad Request', 'MTH', 'listener'),
   bad_host: row(400, 'Bad Request', 'MTH', 'listener'),
   bad_framing: row(400, 'Bad Request', 'MTH', 'listener'),

@@ -1,5 +1,5 @@
 /** Picks the version of a base API that a request names: by header, query parameter or first path segment (api-definition design 4.4). */
-import type { Versioning } from '../../domain/api/definition.ts';
+import type { OwnVersioning, Versioning } from '../../domain/api/definition.ts';
 import { selfName } from '../../domain/api/versioning.ts';
 import { sendAnswer } from './answer.ts';
 import type { Context, PickVersion, Route, Step, Terminal } from './context.ts';
@@ -22,18 +22,44 @@ type ReadName = (head: Head, rest: string) => Named | undefined;
 /** Everything that does not depend on the request is decided here, once for each snapshot. */
 export function versionPicker(base: Route, versioning: Versioning, listed: (id: string) => Listed): PickVersion {
   const first = stepsBefore(versioning);
-  const choices = choicesOf(base, versioning, first, listed);
-  const byDefault = choices.get(versioning.default);
-  const unknown: Choice = { route: refusing(base, first, 'version_unknown'), isBase: true };
-  const missing = versioning.default === '' ? undefinedVersion(base, first) : (byDefault ?? unknown);
-  const otherwise = (versioning.fallbackToDefault && byDefault) || unknown;
-  const read = readerOf(versioning);
+  return pickerOf(base, versioning, { choices: choicesOf(base, versioning, first, listed), refused: first });
+}
+
+/**
+ * Among versions inside one API, by their names. `preflight`: what answers a browser that asks for leave, which names no
+ * version; it is the same for all of them.
+ */
+export function ownVersionPicker(
+  base: Route,
+  versioning: OwnVersioning,
+  { versions, preflight }: { readonly versions: ReadonlyMap<string, Route>; readonly preflight: readonly Step[] },
+): PickVersion {
+  const first = stepsBefore(versioning);
+  const choices = [...versions].map(([name, route]): readonly [string, Choice] => [
+    name,
+    { route: servedAs(name, route, { base, versioning, first }), isBase: true },
+  ]);
+  return pickerOf(base, versioning, { choices: new Map(choices), refused: [...first, ...preflight] });
+}
+
+/** Where a request says its version, and who serves the others. */
+type Reading = Omit<OwnVersioning, 'versions'>;
+
+/** `refused`: steps before a refusal. */
+type Choices = { readonly choices: ReadonlyMap<string, Choice>; readonly refused: readonly Step[] };
+
+function pickerOf(base: Route, reading: Reading, { choices, refused }: Choices): PickVersion {
+  const byDefault = choices.get(reading.default);
+  const unknown: Choice = { route: refusing(base, refused, 'version_unknown'), isBase: true };
+  const missing = reading.default === '' ? undefinedVersion(base, refused) : (byDefault ?? unknown);
+  const otherwise = (reading.fallbackToDefault && byDefault) || unknown;
+  const read = readerOf(reading);
   return (head, rest) => {
     const named = read(head, rest);
     if (named === undefined) return onto(missing, head, head.path, rest);
     const choice = choices.get(named.value);
     if (!choice) return onto(otherwise, head, head.path, rest);
-    if (!versioning.strip) return onto(choice, head, head.path, rest);
+    if (!reading.strip) return onto(choice, head, head.path, rest);
     const front = head.path.slice(0, head.path.length - rest.length);
     return onto(choice, named.head(), front + named.rest, named.rest);
   };
@@ -46,19 +72,28 @@ function onto({ route, isBase }: Choice, head: Head, path: string, rest: string)
 }
 
 /** The lease is shared: the API is let go when its last request is over, however it came. */
-function choicesOf(
-  base: Route,
-  { name, location, key, versions }: Versioning,
-  first: readonly Step[],
-  listed: (id: string) => Listed,
-): ReadonlyMap<string, Choice> {
-  const header = location === 'header' ? key : undefined;
-  const served = (route: Route, version: string): Route => ({
+function servedAs(
+  version: string,
+  route: Route,
+  { base, versioning, first }: { readonly base: Route; readonly versioning: Reading; readonly first: readonly Step[] },
+): Route {
+  const header = versioning.location === 'header' ? versioning.key : undefined;
+  return {
     ...{ ...route, version, listenPath: base.listenPath, versions: undefined },
     request: [...first, ...route.request],
     // No name with underscores may pass for the header that chooses the version.
     guarded: header === undefined || header.includes('_') ? route.guarded : new Set([...route.guarded, lower(header)]),
-  });
+  };
+}
+
+function choicesOf(
+  base: Route,
+  versioning: Versioning,
+  first: readonly Step[],
+  listed: (id: string) => Listed,
+): ReadonlyMap<string, Choice> {
+  const { name, versions } = versioning;
+  const served = (route: Route, version: string): Route => servedAs(version, route, { base, versioning, first });
   const choices = new Map<string, Choice>();
   for (const version of versions) {
     const route = listed(version.id);
@@ -78,7 +113,7 @@ function choicesOf(
 const lower = (name: string): string => name.toLowerCase();
 
 /** Caches on the way must not give the answer of one version to who names another. */
-function stepsBefore({ location, key }: Versioning): readonly Step[] {
+function stepsBefore({ location, key }: Reading): readonly Step[] {
   if (location !== 'header') return [];
   return [
     function version(context) {
@@ -105,7 +140,7 @@ const undefinedVersion = (base: Route, first: readonly Step[]): Choice => ({
   isBase: true,
 });
 
-function readerOf({ location, key, pattern }: Versioning): ReadName {
+function readerOf({ location, key, pattern }: Reading): ReadName {
   switch (location) {
     case 'header':
       return headerReader(key);

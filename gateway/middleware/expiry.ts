@@ -1,9 +1,14 @@
-/** Refuses every request of an API whose life has ended (api-definition design 2 and 3). */
+/** Refuses every request of an API, or of a version inside one, whose life has ended (api-definition design 2, 3 and 15.2). */
+import type { ApiDefinition } from '../../domain/api/definition.ts';
 import type { Step } from '../http/context.ts';
 import type { Clock } from '../ports.ts';
 
-/** Wall clock, because the end of an API is a date. */
-export const expiry = (expiresAt: number, clock: Clock): Step =>
+type Ends = Pick<ApiDefinition, 'expiresAt' | 'versionExpiresAt'>;
+
+/** Wall clock, because an end is a date. */
+export const expiry = ({ expiresAt = Infinity, versionExpiresAt = Infinity }: Ends, clock: Clock): Step =>
   function expiry(context) {
-    return clock.now() >= expiresAt ? context.refuse('api_expired') : undefined;
+    const now = clock.now();
+    if (now >= expiresAt) return context.refuse('api_expired');
+    return now >= versionExpiresAt ? context.refuse('version_expired') : undefined;
   };

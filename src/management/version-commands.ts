@@ -1,7 +1,13 @@
 /** What a command on an API means for versions: a new one enters its base, a deleted one leaves it, and a base lists only what exists. */
 import type { ApiState } from '../../domain/api/api.ts';
 import type { ApiDocument } from '../../domain/api/definition.ts';
-import { isBase, listedVersions, type NewVersion, withoutVersion, withVersion } from '../../domain/api/versioning.ts';
+import {
+  listedVersions,
+  type NewVersion,
+  picksVersions,
+  withoutVersion,
+  withVersion,
+} from '../../domain/api/versioning.ts';
 import { definitionRefused, Refusal, tooManyConflicts, type Warning } from '../../domain/errors.ts';
 import { type ApiId, apiStream, type OrgId, toApiId } from '../../domain/ids.ts';
 import { isObject } from '../../domain/json.ts';
@@ -65,7 +71,7 @@ const links = (change: ApiChange, { version }: Options): boolean =>
 /** What a patch of parts lists is only known when it is laid over what is stored. */
 function mayList(change: Extract<ApiChange, { readonly body: unknown }>): boolean {
   const body = change.type === 'PatchApi' ? change.body.whole : change.body;
-  return body === undefined || listedVersions(body).length > 0;
+  return body === undefined || listedVersions(body).length > 0 || picksVersions(body);
 }
 
 const maxPlans = 5;
@@ -127,7 +133,7 @@ async function planVersion(
   const document = withVersion(base.document, { ...entry, id: change.apiId });
   const made = await planWrite(planner, change, options, plain);
   const child = plannedDocument(made, change.apiId);
-  if (child && isBase(child)) throw definitionRefused([nestedProblem(baseId)]);
+  if (child && picksVersions(child)) throw definitionRefused([nestedProblem(baseId)]);
   const beside: Beside = (id) => (id === change.apiId ? child : undefined);
   const entered = await planBase(planner, { orgId, base, document, options, commandId, beside });
   return { ...made, writes: [...made.writes, ...entered.writes] };

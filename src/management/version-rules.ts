@@ -1,6 +1,6 @@
 /** Whether the APIs that a base lists may be its versions (api-definition design 4.4). */
 import { type ApiDocument, gatewayExtension } from '../../domain/api/definition.ts';
-import { isBase, listedVersions, versionPointer } from '../../domain/api/versioning.ts';
+import { isBase, listedVersions, picksVersions, versionPointer } from '../../domain/api/versioning.ts';
 import type { Problem } from '../../domain/errors.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
@@ -34,8 +34,9 @@ export async function judgeVersions(
   { store, models }: VersionReads,
   { orgId, apiId, document, beside = alone, apis }: BaseToJudge,
 ): Promise<JudgedVersions> {
-  if (!isBase(document)) return { problems: [], guards: [] };
-  const listed = listedVersions(document).map(({ id }, index) => ({ id, pointer: versionPointer(index) }));
+  if (!picksVersions(document)) return { problems: [], guards: [] };
+  const all = isBase(document) ? listedVersions(document) : [];
+  const listed = all.map(({ id }, index) => ({ id, pointer: versionPointer(index) }));
   const judged = await Promise.all(
     listed.map(async ({ id, pointer }) => {
       // A base opens what it lists to its own clients: who may not change an API does not put it behind another one.
@@ -92,7 +93,7 @@ const foreign: Reason = { code: 'scope_missing', message: 'the token is not for 
 
 function refusalOf(found: Found | undefined): Reason | undefined {
   if (!found) return { code: 'version_api_unknown', message: 'there is no such API' };
-  return isBase(found.document)
+  return picksVersions(found.document)
     ? { code: 'version_nested', message: 'this API has versions of its own, and can be none' }
     : undefined;
 }

@@ -108,10 +108,10 @@ describe('Classic definitions', () => {
       ['no listen path', { proxy: { listen_path: '' } }, 'definition_invalid', '/proxy/listen_path'],
       ['what no version offers', { use_oauth2: true }, 'classic_unsupported', '/use_oauth2'],
       [
-        'several versions',
+        'several versions that no request can name',
         { version_data: { not_versioned: false, versions: { v2: {} } } },
-        'classic_unsupported',
-        '/version_data/versions',
+        'definition_refused',
+        '/definition/location',
       ],
       [
         'a gateway that cannot run a block',

@@ -4,6 +4,7 @@ import { at, isObject, objectAt, textAt, withMember, withoutMember } from '../..
 import { type ApiDocument, gatewayExtension } from '../definition.ts';
 import { extendedPathsFrom } from './operations-to-classic.ts';
 import { operationsFrom } from './operations-to-oas.ts';
+import { withoutVersions } from './own-versions.ts';
 import type { Loss, Origin } from './report.ts';
 import { assigned, classicBy, get, isEmpty, type Row, split } from './row.ts';
 import { authenticationRows } from './rows-authentication.ts';
@@ -44,8 +45,9 @@ export type AsOas = {
   readonly origins: readonly Origin[];
 };
 
+/** Of a definition with several versions it is what they share; each of them is a definition to convert (`own-versions.ts`). */
 export function toOas(classic: JsonObject): AsOas {
-  const { members, placeOf } = classicView(classic);
+  const { members, placeOf } = classicView(withoutVersions(classic));
   const names = schemeNames(members);
   const origins: Origin[] = [];
   let extension: JsonObject = {};

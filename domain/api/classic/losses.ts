@@ -1,10 +1,11 @@
 /** The loss report of a conversion: what paths came to mean, what has no place, and what is written otherwise (api-definition design 15). */
 import type { Json, JsonObject } from '../../event.ts';
-import { at, isObject, objectAt, withMember, withoutMember } from '../../json.ts';
+import { at, isObject, objectAt, textAt, withMember, withoutMember } from '../../json.ts';
 import { type ApiDocument, gatewayExtension, streamingExtension } from '../definition.ts';
 import { toClassic, toOas } from './codec.ts';
 import { pathLists } from './operation-rows.ts';
 import { blocksByPlace } from './operations-to-oas.ts';
+import { endsIn, isVersionFirst, ownVersions } from './own-versions.ts';
 import { readPath } from './paths.ts';
 import { differences, type Loss, lossOf, pointerTo } from './report.ts';
 import { get, isEmpty, listAt } from './row.ts';
@@ -34,14 +35,32 @@ const processors = ['header_injector', 'response_body_transform'];
 
 const notOffered = 'is not offered by this gateway';
 
-/** What becomes of a Classic definition here; empty when it comes back as it is. */
+/** What becomes of a Classic definition here; empty when it comes back as it is. Of several versions, what is lost of each. */
 export function lossesToOas(classic: JsonObject): readonly Loss[] {
+  const versions = ownVersions(classic);
+  if (versions.length === 0) return lossesOfOne(classic);
+  const all = versions.flatMap(({ form, name }) => [...lossesOfOne(form), ...otherName(classic, name)]);
+  // What they share is lost in each of them.
+  return [...new Map(all.map((loss) => [`${loss.pointer}\n${loss.text}`, loss])).values()];
+}
+
+function otherName(classic: JsonObject, name: string): readonly Loss[] {
+  const place = ['version_data', 'versions', name, 'name'];
+  const own = textAt(classic, ...place) ?? '';
+  if (own === '' || own === name) return [];
+  return [
+    { pointer: pointerTo(place), severity: 'info', text: 'requests name a version as it is listed, not by this' },
+  ];
+}
+
+function lossesOfOne(classic: JsonObject): readonly Loss[] {
   const { document, losses } = toOas(classic);
   const { members, placeOf } = classicView(classic);
   const said = [
     ...losses,
     ...featureLosses(members, placeOf),
     ...versionLosses(classic),
+    ...aboveLosses(members, placeOf),
     ...whitelistLosses(members),
     ...nameLosses(members),
   ];
@@ -70,20 +89,32 @@ function featureLosses(members: JsonObject, placeOf: PlaceOf): readonly Loss[] {
 
 type PlaceOf = (path: readonly string[]) => readonly string[];
 
-/** Several versions are several APIs here, which one definition cannot become. */
 function versionLosses(classic: JsonObject): readonly Loss[] {
-  const versions = objectAt(classic, 'version_data', 'versions') ?? {};
-  const count = Object.keys(versions).length;
-  const isVersioned = at(classic, 'version_data', 'not_versioned') !== true && count > 0;
-  if (!isVersioned && count < 2) return [];
-  const pointer = '/version_data/versions';
-  if (!isVersioned) {
-    return [
-      { pointer, severity: 'info', text: 'an API that is not versioned runs one version; the others are kept here' },
-    ];
-  }
-  const text = 'versions inside a definition are not offered; make each an API of its own, or set not_versioned';
-  return [{ pointer, severity: 'unsupported', text }];
+  if (Object.keys(objectAt(classic, 'version_data', 'versions') ?? {}).length < 2) return [];
+  const text = 'an API that is not versioned runs one version; the others are kept here';
+  return [{ pointer: '/version_data/versions', severity: 'info', text }];
+}
+
+/** An API has one end and one target in the other form: those of its version stand above its own. */
+function aboveLosses(members: JsonObject, placeOf: PlaceOf): readonly Loss[] {
+  const entry = (path: readonly string[], text: string): Loss => ({
+    pointer: pointerTo(placeOf(path)),
+    severity: 'info',
+    text,
+  });
+  const ends = endsIn(members);
+  const isFirst = isVersionFirst(ends);
+  const end = ['version', 'expires'];
+  const target = ['version', 'override_target'];
+  const hasTarget = !isEmpty(at(members, ...target));
+  return [
+    ...(ends.version === '' ? [] : [entry(end, isFirst ? 'is the end of the API' : 'the API ends before it')]),
+    ...(isFirst && ends.api !== '' ? [entry(['expiration'], 'the version ends before it')] : []),
+    ...(hasTarget ? [entry(target, 'is the upstream address')] : []),
+    ...(hasTarget && !isEmpty(at(members, 'proxy', 'target_url'))
+      ? [entry(['proxy', 'target_url'], 'the version has a target of its own')]
+      : []),
+  ];
 }
 
 function whitelistLosses(members: JsonObject): readonly Loss[] {

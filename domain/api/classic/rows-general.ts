@@ -1,5 +1,6 @@
 /** Identity, place, limits and switches of an API in both written forms (api-definition design 15.1). */
 import type { JsonObject } from '../../event.ts';
+import { endsIn, isVersionFirst } from './own-versions.ts';
 import {
   disabledBy,
   each,
@@ -217,13 +218,19 @@ const errorOverrides: readonly Row[] = [
   ),
 ];
 
+/** Unless that of the version comes first (`rows-version.ts`). */
+const end: Row = {
+  ...same('expiration', 'info/expiration'),
+  toOas: (classic) => (isVersionFirst(endsIn(classic)) ? undefined : get(classic, 'expiration')),
+};
+
 export const generalRows: readonly Row[] = [
   same('id', 'info/dbId'),
   same('api_id', 'info/id'),
   same('org_id', 'info/orgId'),
   same('name', 'info/name'),
   ...state,
-  same('expiration', 'info/expiration'),
+  end,
   same('slug', 'server/slug'),
   ...versioningRows,
   ...place,

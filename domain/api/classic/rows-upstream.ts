@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../event.ts';
 import { at, isObject, textAt } from '../../json.ts';
 import { durationMs } from '../duration.ts';
-import { disabledBy, each, get, isEmpty, pairs, type Row, row, same, seconds, switchOf } from './row.ts';
+import { disabledBy, each, get, isEmpty, onlyToOas, pairs, type Row, row, same, seconds, switchOf } from './row.ts';
 
 /** Far above what anybody writes by hand; a weight above it would fill a definition with repeats. */
 const maxRepeats = 1000;
@@ -234,16 +234,20 @@ const testsFilled: readonly Row[] = tests.map((one, index) =>
 );
 
 /** The target of the only version stands above that of the API. */
-const target: Row = {
-  ...same('proxy/target_url', 'upstream/url'),
-  toOas: (classic) => {
-    const override = get(classic, 'version/override_target');
-    return isEmpty(override) ? get(classic, 'proxy/target_url') : override;
+const hasOwnTarget = (classic: JsonObject): boolean => !isEmpty(get(classic, 'version/override_target'));
+
+const target: readonly Row[] = [
+  {
+    ...same('proxy/target_url', 'upstream/url'),
+    toOas: (classic) => (hasOwnTarget(classic) ? undefined : get(classic, 'proxy/target_url')),
   },
-};
+  onlyToOas('version/override_target', 'upstream/url', (classic) =>
+    hasOwnTarget(classic) ? get(classic, 'version/override_target') : undefined,
+  ),
+];
 
 export const upstreamRows: readonly Row[] = [
-  target,
+  ...target,
   same('proxy/disable_strip_slash', 'upstream/preserveTrailingSlash/enabled'),
   same('proxy/preserve_host_header', 'upstream/preserveHostHeader/enabled'),
   ...balancing,

@@ -1,7 +1,8 @@
 /** What a Classic version says for all of its paths, in both written forms; the only version stands under `version` (api-definition design 15.2). */
 import type { Json, JsonObject } from '../../event.ts';
 import { isObject, textAt } from '../../json.ts';
-import { get, isEmpty, listAt, mapOfPairs, onlyToClassic, pairsOf, type Row, same } from './row.ts';
+import { endsIn, isVersionFirst } from './own-versions.ts';
+import { get, isEmpty, listAt, mapOfPairs, onlyToClassic, onlyToOas, pairsOf, type Row, same } from './row.ts';
 
 const global = 'middleware/global';
 
@@ -123,4 +124,7 @@ export const versionRows: readonly Row[] = [
     },
   },
   same('version/ignore_endpoint_case', `${global}/ignoreCase/enabled`),
+  onlyToOas('version/expires', 'info/expiration', (classic) =>
+    isVersionFirst(endsIn(classic)) ? get(classic, 'version/expires') : undefined,
+  ),
 ];

@@ -18,6 +18,7 @@ import { type PathRow, pathRows } from '../../../support/classic-path-rows.ts';
 import { classicRows } from '../../../support/classic-rows.ts';
 
 const small = classicDefinition('a', 'http://127.0.0.1:1');
+const versionsOf = (versions: JsonObject): JsonObject => ({ version_data: { not_versioned: false, versions } });
 const extensionOf = (document: JsonObject): JsonObject => objectAt(document, gatewayExtension) ?? {};
 const missing = (wanted: JsonObject, found: JsonObject) => differences(wanted, found);
 const entryOf = ({ entry }: PathRow, path: string): JsonObject => ({ path, method: 'GET', ...entry });
@@ -187,11 +188,12 @@ describe('the Classic form', () => {
       ],
       ['an unknown member', { bogus: 1 }, '/bogus', 'info'],
       [
-        'several versions',
-        { version_data: { not_versioned: false, versions: { v2: { name: 'v2' } } } },
-        '/version_data/versions',
+        'a filter in one of several versions',
+        versionsOf({ v1: {}, v2: { use_extended_paths: true, extended_paths: { transform_jq: [{ path: '/a' }] } } }),
+        '/version_data/versions/v2/extended_paths/transform_jq',
         'unsupported',
       ],
+      ['a version of another name', versionsOf({ v2: { name: 'second' } }), '/version_data/versions/v2/name', 'info'],
     ];
     for (const [name, members, pointer, severity] of cases) {
       it(`${name} is ${severity}`, () => {

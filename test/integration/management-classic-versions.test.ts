@@ -1,0 +1,138 @@
+/** Versions inside a Classic definition over the management API: what is refused, what is shown, and what they are converted to. */
+import { expect } from 'chai';
+import type { JsonObject } from '../../domain/event.ts';
+import { at } from '../../domain/json.ts';
+import { classicDefinition, laidOver } from '../support/classic-definitions.ts';
+import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
+
+const json = { 'content-type': 'application/json' };
+const problem = { accept: 'application/problem+json' };
+const target = 'http://user:clear@127.0.0.1:9001/base';
+
+/** Named by a header, and nothing besides. */
+const inVersions = (id: string, versions: JsonObject, members: JsonObject = {}): JsonObject => ({
+  ...laidOver(classicDefinition(id, target, { definition: { location: 'header', key: 'x-v' } }), members),
+  version_data: { not_versioned: false, versions, ...(members['version_data'] as JsonObject | undefined) },
+});
+
+describe('versions inside a Classic definition, at the management API', () => {
+  let management: TestManagement;
+  before(async () => {
+    management = await startTestManagement();
+  });
+  after(() => management[Symbol.asyncDispose]());
+
+  const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+    management.call(method, path, body === undefined ? undefined : JSON.stringify(body), { ...json, ...headers });
+  const create = async (body: JsonObject): Promise<void> => {
+    const answer = await send('POST', '/api/apis', body);
+    expect(answer.status, answer.text).to.equal(200);
+  };
+
+  describe('are refused', () => {
+    const filtered = { use_extended_paths: true, extended_paths: { transform_jq: [{ path: '/a', method: 'GET' }] } };
+    const blocking = { use_extended_paths: true, extended_paths: { black_list: ['/admin'] } };
+    const hundred = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`v${index}`, {}]));
+    const place = '/version_data/versions';
+    const cases: readonly (readonly [string, JsonObject, string, string])[] = [
+      [
+        'without a place for their names',
+        inVersions('no', { v1: {} }, { definition: { location: '' } }),
+        'version_location',
+        '/definition/location',
+      ],
+      [
+        'without a name of the header',
+        inVersions('no', { v1: {} }, { definition: { key: ' ' } }),
+        'version_key',
+        '/definition/key',
+      ],
+      [
+        'with a header of the connection',
+        inVersions('no', { v1: {} }, { definition: { key: 'Host' } }),
+        'version_key',
+        '/definition/key',
+      ],
+      [
+        'with a pattern that does not compile',
+        inVersions('no', { v1: {} }, { definition: { url_versioning_pattern: '(?=a)' } }),
+        'pattern_invalid',
+        '/definition/url_versioning_pattern',
+      ],
+      [
+        'with a default that there is none of',
+        inVersions('no', { v1: {} }, { version_data: { default_version: 'v2' } }),
+        'version_default',
+        '/version_data/default_version',
+      ],
+      [
+        'with a block that is not run, in the second',
+        inVersions('no', { v1: {}, v2: blocking }),
+        'not_offered',
+        `${place}/v2/extended_paths/black_list/0`,
+      ],
+      [
+        'with a list that nobody offers, in the second',
+        inVersions('no', { v1: {}, v2: filtered }),
+        'classic_unsupported',
+        `${place}/v2/extended_paths/transform_jq`,
+      ],
+      [
+        'with an end that is no time',
+        inVersions('no', { v1: {}, v2: { expires: 'soon' } }),
+        'expiration_invalid',
+        `${place}/v2/expires`,
+      ],
+      [
+        'with a target of another protocol',
+        inVersions('no', { v1: {}, v2: { override_target: 'ftp://a' } }),
+        'not_offered',
+        `${place}/v2/override_target`,
+      ],
+      [
+        'with a wrong type in the second',
+        inVersions('no', { v1: {}, v2: { global_headers: { a: 1 } } }),
+        'type',
+        `${place}/v2/global_headers/a`,
+      ],
+      ['without a name', inVersions('no', { ' ': {} }), 'version_name', place],
+      ['with too many of them', inVersions('no', hundred), 'versions_too_many', place],
+      [
+        'beside versions that are APIs',
+        inVersions('no', { v1: {} }, { definition: { enabled: true } }),
+        'versioning_conflict',
+        '/definition/enabled',
+      ],
+    ];
+    for (const [name, body, code, pointer] of cases) {
+      it(`${name}, at the place in the definition`, async () => {
+        const answer = await send('POST', '/api/apis', body, problem);
+        expect(answer.status, answer.text).to.equal(400);
+        expect(at(answer.json, 'errors'), answer.text).to.have.nested.property('[0].pointer', pointer);
+        expect(at(answer.json, 'errors')).to.have.nested.property('[0].code', code);
+        expect((await send('GET', '/api/apis/no')).status).to.equal(404);
+      });
+    }
+
+    it('as versions of another API, whichever of the two comes second', async () => {
+      const listing = (id: string): JsonObject => ({
+        definition: { enabled: true, name: 'a', location: 'header', key: 'x-v', versions: { b: id } },
+      });
+      await create(inVersions('inside', { v1: {}, v2: {} }));
+      await create(classicDefinition('plain', target, { internal: true }));
+      await create(classicDefinition('lists', target, listing('plain')));
+      const query = 'base_api_id=inside&new_version_name=b&base_api_version_name=a';
+      const refusals: readonly (readonly [string, string, JsonObject, string])[] = [
+        ['POST', '/api/apis', classicDefinition('over', target, listing('inside')), 'version_nested'],
+        ['PUT', '/api/apis/plain', inVersions('plain', { v1: {} }), 'version_nested'],
+        ['POST', '/api/apis?base_api_id=lists&new_version_name=c', inVersions('c', { v1: {} }), 'version_nested'],
+        ['POST', `/api/apis?${query}`, classicDefinition('b', target), 'versioning_conflict'],
+      ];
+      for (const [method, path, body, code] of refusals) {
+        const answer = await send(method, path, body, problem);
+        expect(answer.status, answer.text).to.equal(400);
+        expect(at(answer.json, 'errors'), path).to.have.nested.property('[0].code', code);
+      }
+    });
+  });
+});
