@@ -76,9 +76,11 @@ pump:
 `;
 
 function sectionText(section: string, keys: readonly ConfigKey[]): string {
-  const rows = keys.filter(({ path }) => path.startsWith(`${section}.`)).map(row);
+  const rows = keys.filter(({ path }) => path === section || path.startsWith(`${section}.`)).map(row);
   const lines = ['| key | variable | default | meaning |', '|---|---|---|---|', ...rows];
-  return `## \`${section}\`\n\n${configSchema.properties?.[section]?.description ?? ''}\n\n${lines.join('\n')}\n`;
+  const { description = '', properties } = configSchema.properties?.[section] ?? {};
+  // A key without section says what it is in its row.
+  return `## \`${section}\`\n\n${properties ? `${description}\n\n` : ''}${lines.join('\n')}\n`;
 }
 
 function row({ path, variable, schema, isFree }: ConfigKey): string {

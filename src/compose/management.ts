@@ -100,6 +100,7 @@ export async function startManagementRole(
       metricsArePublic: management.metricsArePublic,
       certificate: certificateOf(management, log),
       rateLimit: management.rateLimit,
+      compatPrefix: settings.compatPrefix,
     },
     bootstrapToken: adminToken.token,
     exportAudit: (range) => exportAudit(store, signer, range),

@@ -33,6 +33,7 @@ export function toSettings(tree: Tree, dataDirectory: string): Settings {
   const all = new Reader(tree);
   return {
     dataDirectory,
+    compatPrefix: all.maybe('compat_prefix'),
     store: {
       url: all.text('store.url'),
       maxEventBytes: all.bytes('store.max_event_bytes'),

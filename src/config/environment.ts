@@ -43,7 +43,7 @@ export function readEnvironment(env: Environment, known: Tree): FromEnvironment 
 const settingsIn = (env: Environment): readonly (readonly [string, string])[] =>
   Object.entries(env)
     .filter((entry): entry is [string, string] => entry[1] !== undefined)
-    .filter(([name]) => sections.some((section) => name.startsWith(`SVC_${section}_`)))
+    .filter(([name]) => sections.some((section) => `${name}_`.startsWith(`SVC_${section}_`)))
     .sort(([a], [b]) => (a < b ? -1 : 1));
 
 function unknownVariable(variable: string, keys: readonly ConfigKey[]): string {

@@ -22,6 +22,7 @@ export const sectionVariables: Readonly<Record<string, string>> = {
   analytics: 'ANALYTICS',
   pump: 'PMP',
   telemetry: 'TELEMETRY',
+  compat_prefix: 'COMPATPREFIX',
 };
 
 const store = group('The event store: the log of every change.', {
@@ -276,5 +277,11 @@ export const configSchema: ConfigSchema & { readonly $schema: string; readonly t
     analytics,
     pump,
     telemetry,
+    compat_prefix: {
+      type: 'string',
+      pattern: '^(?!svc$)[a-z][a-z0-9]{0,31}$',
+      description:
+        'A word that stands for `svc` in what comes in: with `acme`, definitions with `x-acme-api-gateway` and requests with `X-Acme-…` are read. What is stored and answered says `svc`.',
+    },
   },
 };

@@ -27,6 +27,8 @@ export type SinkSettings = {
 
 export type Settings = {
   readonly dataDirectory: string;
+  /** Another word for `svc` in what comes in. */
+  readonly compatPrefix: string | undefined;
   readonly store: {
     readonly url: string;
     readonly maxEventBytes: number;

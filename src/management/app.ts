@@ -10,6 +10,7 @@ import type { Log } from '../../gateway/ports.ts';
 import type { Authenticate } from './authenticate.ts';
 import { acceptedTypes, bodyFor, checkContentType, readBytes } from './bodies.ts';
 import type { Call } from './call.ts';
+import { renameHeaders } from './compat-headers.ts';
 import { queryInvalid, Rejection, toRejection } from './errors.ts';
 import { type Entered, scopeMissing } from './organisations.ts';
 import { changesWhatIsThere } from './parameters.ts';
@@ -29,6 +30,8 @@ export type AppOptions = {
   readonly heavyRate: number;
   /** Ms, never goes back. */
   readonly monotonic: () => number;
+  /** Another word for `svc` in what comes in. */
+  readonly compatPrefix?: string | undefined;
   readonly log: Log;
 };
 
@@ -42,7 +45,10 @@ export function createApp(given: AppOptions): Koa {
   const app = new Koa();
   // A rule on paths in front of this server must not miss one that is written otherwise.
   const router = new Router({ sensitive: true });
-  app.use((context, next) => answer(options, context, next));
+  app.use((context, next) => {
+    if (options.compatPrefix !== undefined) renameHeaders(context.req.headers, options.compatPrefix);
+    return answer(options, context, next);
+  });
   for (const route of options.routes) {
     const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
     router.register(path, [route.method], async (context) => {
@@ -96,7 +102,7 @@ function errorForm(context: Context): ErrorForm {
 
 /** The order of management design 1.2 up to the syntax; what follows belongs to handlers and commands. */
 async function serve(options: Edge, route: Route, context: Context): Promise<Reply> {
-  const { services, maxDefinitionBytes } = options;
+  const { services, maxDefinitionBytes, compatPrefix } = options;
   const { caller, terms } = route.scope === undefined ? nobody : await authorise(options, route, route.scope, context);
   let body: Uint8Array = new Uint8Array();
   if (route.body) {
@@ -114,6 +120,7 @@ async function serve(options: Edge, route: Route, context: Context): Promise<Rep
     accepts: (types) => context.accepts(...types) || undefined,
     body,
     caller,
+    compatPrefix,
     rules: { needsIfMatch: terms.requireIfMatch && changesWhatIsThere(route), strictKeys: terms.strictKeys },
     requestId: context.state['requestId'] as string,
     traceparent: readTraceparent(context.get('traceparent')),

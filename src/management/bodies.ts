@@ -1,6 +1,7 @@
 /** Bodies of requests: accepted types, raw bytes within a limit, then JSON or a file. */
 import type { IncomingMessage } from 'node:http';
 import getRawBody from 'raw-body';
+import { withOwnNames } from '../../domain/api/compat-names.ts';
 import { bodyMalformed, bodyUnreadable, nearestName } from '../../domain/errors.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { isObject } from '../../domain/json.ts';
@@ -85,7 +86,12 @@ export function bodyFor(bytes: Uint8Array, contentType: string | undefined, { ty
 }
 
 /** The parts of a request that say what its body is. */
-export type Sent = { readonly body: Uint8Array; readonly header: (name: string) => string | undefined };
+export type Sent = {
+  readonly body: Uint8Array;
+  readonly header: (name: string) => string | undefined;
+  /** Another word for `svc` in definitions that come in. */
+  readonly compatPrefix?: string | undefined;
+};
 
 const isYaml = (type: string): boolean => /[/+](?:x-)?yaml$/.test(type);
 const isJson = (type: string): boolean => /[/+]json$/.test(type);
@@ -106,8 +112,13 @@ function readYamlObject(bytes: Uint8Array): JsonObject {
   return value;
 }
 
-/** The same, or the part `file` of a multipart body, which its type or else its name says to be YAML. */
+/** A definition: the same, or the part `file` of a multipart body, which its type or else its name says to be YAML. */
 export async function readDocument(sent: Sent): Promise<SentDocument> {
+  const { document, format } = await writtenDocument(sent);
+  return { document: sent.compatPrefix === undefined ? document : withOwnNames(document, sent.compatPrefix), format };
+}
+
+async function writtenDocument(sent: Sent): Promise<SentDocument> {
   const contentType = sent.header('content-type');
   if (essence(contentType) !== multipartType) return documentIn(sent.body, isYaml(essence(contentType)));
   const { field, fileName, type, bytes } = await readFilePart(sent.body, contentType ?? '');

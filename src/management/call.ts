@@ -27,6 +27,8 @@ export type Call = {
   readonly body: Uint8Array;
   readonly caller: Caller;
   readonly rules: Rules;
+  /** Another word for `svc` in definitions that come in. */
+  readonly compatPrefix?: string | undefined;
   readonly requestId: string;
   readonly traceparent?: string | undefined;
   /** Of the other end of the connection. */

@@ -1,4 +1,5 @@
 /** What the body of a PATCH does to the stored document: takes its place, or changes parts of it (management design 4.3, 4.6). */
+import { withOwnNames, withOwnPointers } from '../../domain/api/compat-names.ts';
 import type { ApiDocument } from '../../domain/api/definition.ts';
 import { bodyMalformed } from '../../domain/errors.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
@@ -20,14 +21,17 @@ export type PatchBody = {
 
 /** Throws what `readDocument` throws; what a patch cannot do is thrown when it is laid over a document. */
 export async function readPatchBody(sent: Sent): Promise<PatchBody> {
+  const { compatPrefix } = sent;
   const type = (sent.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
   if (type === 'application/merge-patch+json') {
-    const patch = readJson(sent.body);
-    if (!isObject(patch)) throw bodyMalformed('a merge patch must be an object');
+    const written = readJson(sent.body);
+    if (!isObject(written)) throw bodyMalformed('a merge patch must be an object');
+    const patch = compatPrefix === undefined ? written : withOwnNames(written, compatPrefix);
     return { mode: 'merge-patch', over: (stored) => wholeOf(mergePatch(stored, patch)) };
   }
   if (type === 'application/json-patch+json') {
-    const patch = readJson(sent.body);
+    const written = readJson(sent.body);
+    const patch = compatPrefix === undefined ? written : withOwnPointers(written, compatPrefix);
     return { mode: 'json-patch', over: (stored) => wholeOf(jsonPatch(stored, patch)) };
   }
   const { document: body } = await readDocument(sent);

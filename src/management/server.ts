@@ -55,6 +55,8 @@ type ManagementSettings = {
   readonly publicGateways?: readonly PublicGateway[];
   /** `/metrics` without token. Default: when the server listens on this machine only. */
   readonly metricsArePublic?: boolean | undefined;
+  /** Another word for `svc` in what comes in. */
+  readonly compatPrefix?: string | undefined;
 };
 
 export type ManagementOptions = {
@@ -113,8 +115,9 @@ export function createManagement(options: ManagementOptions): Management {
   const organisations = createOrganisations({ ...options, home: options.orgId });
   const services = createServices(options, { tokens, organisations, stopping: stopping.signal });
   const served = (settings.metricsArePublic ?? isLoopback(settings.listen)) ? routes.map(withOpenMetrics) : routes;
-  const { bodyLimit: maxDefinitionBytes, heavyRate = 5 } = settings;
-  const app = createApp({ routes: served, services, authenticate, maxDefinitionBytes, heavyRate, monotonic, log });
+  const { bodyLimit: maxDefinitionBytes, heavyRate = 5, compatPrefix } = settings;
+  const limits = { maxDefinitionBytes, heavyRate, monotonic };
+  const app = createApp({ routes: served, services, authenticate, ...limits, compatPrefix, log });
   const handle = app.callback();
   // Koa answers every request itself; its promise never rejects.
   const socket = serveAt(settings.listen, settings.certificate, (request, response) => void handle(request, response));

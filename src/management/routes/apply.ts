@@ -1,5 +1,8 @@
 /** Declarative sets: the whole of one is one command, and a dry run of it is the difference. */
+import { withOwnNames } from '../../../domain/api/compat-names.ts';
 import { type SetKind, setKinds } from '../../../domain/apply.ts';
+import type { Json, JsonObject } from '../../../domain/event.ts';
+import { at, isObject } from '../../../domain/json.ts';
 import { askerOf } from '../access-commands.ts';
 import { readSet } from '../apply/set.ts';
 import { readOptions } from '../bodies.ts';
@@ -18,7 +21,7 @@ const scopes: Readonly<Record<SetKind, Scope>> = {
 async function apply(call: Call, services: Services): Promise<Reply> {
   const names = ['objects', 'owner', 'prune', 'takeOver', 'allowHoles', 'acceptLoss', 'base'];
   const body = readOptions(call.body, names);
-  const { request, problems } = readSet(body, services.judgeObject);
+  const { request, problems } = readSet(withOwnDocuments(body, call.compatPrefix), services.judgeObject);
   if (problems.length > 0) {
     const lines = problems.slice(0, maxListed).map(({ pointer, message }) => `${pointer}: ${message}`);
     throw new Rejection('apply_refused', `Nothing is applied:\n${lines.join('\n')}`, { problems });
@@ -42,6 +45,18 @@ async function apply(call: Call, services: Services): Promise<Reply> {
   const { lacksIfMatch: _, ...context } = commandContext(call);
   const isStrict = booleanParameter(call, 'strict') || call.rules.strictKeys;
   return services.commands.run(context, services.applyCommand({ orgId, applier, request, isStrict, isDryRun }));
+}
+
+/** Documents of APIs may have the names of another prefix. */
+function withOwnDocuments(body: JsonObject, compatPrefix: string | undefined): JsonObject {
+  const { objects } = body;
+  if (compatPrefix === undefined || !Array.isArray(objects)) return body;
+  const own = objects.map((object: Json): Json => {
+    const document = at(object, 'document');
+    if (!isObject(object) || object['kind'] !== 'api' || !isObject(document)) return object;
+    return { ...object, document: withOwnNames(document, compatPrefix) };
+  });
+  return { ...body, objects: own };
 }
 
 const maxListed = 100;

@@ -2,7 +2,7 @@
 import { type OpenApiVersion, openApiVersions, publishedSchema } from '../../../domain/api/schema/published.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { configSchema } from '../../config/schema.ts';
-import { readObject, structuredTypes } from '../bodies.ts';
+import { readDocument, structuredTypes } from '../bodies.ts';
 import { booleanParameter, type Call } from '../call.ts';
 import { exampleDocument } from '../definition-rows.ts';
 import { queryInvalid, Rejection } from '../errors.ts';
@@ -51,7 +51,8 @@ function file({ params }: Call): Reply {
 }
 
 async function judge(call: Call, { judgeDocument }: Services): Promise<Reply> {
-  const { problems, warnings } = await judgeDocument(readObject(call), { isStrict: booleanParameter(call, 'strict') });
+  const { document } = await readDocument(call);
+  const { problems, warnings } = await judgeDocument(document, { isStrict: booleanParameter(call, 'strict') });
   const body: Json = { errors: problems.map((one) => ({ ...one })), warnings: warnings.map((one) => ({ ...one })) };
   return { status: 200, body };
 }
