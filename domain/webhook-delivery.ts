@@ -8,9 +8,10 @@ export type DeliveryState = (typeof deliveryStates)[number];
 export type WebhookDelivery = {
   /** Of this event to this handler: the same on every attempt, one of its own on each node. */
   readonly id: string;
+  /** Empty where the handler stands in a definition or in the configuration alone. */
   readonly webhookId: string;
   readonly orgId: string;
-  /** Absent where the event is about no API. */
+  /** Absent or empty where the event is about no API. */
   readonly apiId?: string;
   readonly trigger: string;
   /** As the receiver sees it. */

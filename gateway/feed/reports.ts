@@ -8,6 +8,8 @@ export type ReportsOptions = {
   readonly log: Log;
   /** What there is to say now. */
   readonly report: () => GatewayReport;
+  /** Management has taken it. Answers whether there is more to say. */
+  readonly taken?: (report: GatewayReport) => boolean;
   /** Another process has the name of this node: it is the one that counts. */
   readonly superseded: (reason: FeedRefusal) => void;
   /** A sign of life comes so often. Default 10,000. */
@@ -67,12 +69,14 @@ export class Reports {
   }
 
   async #sendAll(): Promise<void> {
-    const { feed, log, report, superseded, everyMs = 10_000, pauseMs = 2_000 } = this.#options;
+    const { feed, log, report, taken, superseded, everyMs = 10_000, pauseMs = 2_000 } = this.#options;
     const { signal } = this.#ending;
     while (this.#isAsked && !signal.aborted) {
       this.#isAsked = false;
       try {
-        await feed.report(report());
+        const said = report();
+        await feed.report(said);
+        if (taken?.(said)) this.#isAsked = true;
         this.#after(everyMs, false);
       } catch (error) {
         if (signal.aborted) return;

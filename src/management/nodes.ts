@@ -19,6 +19,7 @@ import { type NodeId, nodeStream, type OrgId, toNodeId } from '../../domain/ids.
 import { CellConflict, type SharedCells } from '../../domain/shared-cells.ts';
 import { FeedRefusal, type GatewayReport } from '../../gateway/feed/feed.ts';
 import { gatewayCategories } from '../../projections/gateway-config.ts';
+import { createDeliveries } from './deliveries.ts';
 import { createKeyedMutex } from './keyed-mutex.ts';
 
 export type NodesOptions = {
@@ -62,6 +63,7 @@ type Known = { readonly state: GatewayNodeState; readonly head: bigint | undefin
 
 export function createNodes({ store, cells, orgId, now }: NodesOptions): Nodes {
   const exclusively = createKeyedMutex();
+  const deliveries = createDeliveries(cells);
   let known: ReadonlyMap<string, Known> = new Map();
 
   const load = async (nodeId: NodeId): Promise<Known> => {
@@ -113,6 +115,7 @@ export function createNodes({ store, cells, orgId, now }: NodesOptions): Nodes {
       exclusively(report.node, async () => {
         await see(cells, report, now());
         await run(commandOf(report, orgId), { actorType: 'gateway', actorId: report.node });
+        await deliveries.take(report.node, report.deliveries ?? []);
       }),
     async lastSeen() {
       const found = await cells.list(prefix);
@@ -123,6 +126,7 @@ export function createNodes({ store, cells, orgId, now }: NodesOptions): Nodes {
         const command = { type: 'DeregisterGateway', orgId, nodeId, reason: 'asked' } as const;
         const wasKnown = await run(command, { actorType: 'token', actorId });
         await cells.remove(`${prefix}${nodeId}`);
+        await deliveries.forget(nodeId);
         return wasKnown;
       }),
   };

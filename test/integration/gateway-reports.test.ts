@@ -10,7 +10,8 @@ import { eventually } from '../support/eventually.ts';
 import { gatewayReport } from '../support/gateway-report.ts';
 import { appendEvents } from '../support/given.ts';
 import { json, named, streams } from '../support/management-refusals.ts';
-import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { type Answer, orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { webhookDelivery } from '../support/webhook-delivery.ts';
 
 const rejected = [
   { kind: 'api', id: 'orders', code: 'pattern', message: '/x: no', position: '2', keptRevision: '0' },
@@ -101,6 +102,29 @@ describe('reports of gateways', () => {
     expect([lost.status, lost.headers.get('x-svc-error-code')]).to.deep.equal([409, 'node_superseded']);
     await taken({ run: 'second', revision: '10' });
     expect((await eventsOf()).at(-1)?.event).to.include({ revision: '00000000000000000010' });
+  });
+
+  it('bring deliveries to webhooks, which go with their node', async () => {
+    const body = JSON.stringify({ id: 'alarms', url: 'https://hooks.example/in' });
+    await management.call('POST', '/api/webhooks', body, json);
+    const list = async () => {
+      const { json: page } = await management.call('GET', '/api/webhooks/alarms/deliveries');
+      return listOf({ json: page } as Answer, 'deliveries').map(({ node, id, state }) => [node, id, state]);
+    };
+    const delivery = (number: number, members = {}) => webhookDelivery(number, { orgId, ...members });
+    await taken({ deliveries: [delivery(1, { state: 'retrying' }), delivery(2)] });
+    await taken({ deliveries: [delivery(1, { state: 'dead' })] });
+    await taken({ deliveries: [delivery(3)] }, 'edge-2');
+    expect(await list()).to.deep.equal([
+      ['edge-2', 'd3', 'delivered'],
+      ['edge-1', 'd2', 'delivered'],
+      ['edge-1', 'd1', 'dead'],
+    ]);
+    await known(2);
+    await management.call('DELETE', '/api/gateways/edge-1');
+    expect(await list()).to.have.length(1);
+    const bad = await report({ deliveries: [delivery(1, { state: 'lost' as never })] });
+    expect(bad.status).to.equal(400);
   });
 
   it('lose nothing when they come at once', async () => {

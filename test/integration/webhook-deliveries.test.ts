@@ -4,17 +4,12 @@ import type { JsonObject } from '../../domain/event.ts';
 import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
 import { createDeliveries } from '../../src/management/deliveries.ts';
 import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { webhookDelivery } from '../support/webhook-delivery.ts';
 
 const json = { 'content-type': 'application/json' };
 
-const delivery = (number: number, members: Partial<WebhookDelivery> = {}): WebhookDelivery => {
-  const at = new Date(Date.parse('2026-03-01T00:00:00Z') + number * 1_000).toISOString();
-  return {
-    ...{ id: `d${number}`, webhookId: 'alarms', orgId, apiId: 'orders', trigger: 'AuthFailure' },
-    ...{ eventId: `e${number}`, state: 'delivered', attempts: 1, lastStatus: 204, error: null },
-    ...{ raisedAt: at, at, nextAt: null, ...members },
-  };
-};
+const delivery = (number: number, members: Partial<WebhookDelivery> = {}) =>
+  webhookDelivery(number, { orgId, ...members });
 
 describe('deliveries to a webhook', () => {
   let management: TestManagement;

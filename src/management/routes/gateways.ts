@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../../../domain/event.ts';
 import { type Position, padPosition, shortPosition } from '../../../domain/event-store.ts';
 import type { NodeError } from '../../../domain/gateway-node.ts';
 import { toNodeId } from '../../../domain/ids.ts';
+import type { WebhookDelivery } from '../../../domain/webhook-delivery.ts';
 import { FeedRefusal, type GatewayReport } from '../../../gateway/feed/feed.ts';
 import { listNodes, type RegisteredNode } from '../../../projections/nodes.ts';
 import { readJsonObject } from '../bodies.ts';
@@ -91,6 +92,15 @@ function toReport(node: string, given: Omit<GatewayReport, 'node'>): GatewayRepo
       ...(keptRevision === undefined ? {} : { keptRevision }),
     })),
     ...(trouble ? { trouble: { code: trouble.code, message: trouble.message } } : {}),
+    ...(given.deliveries ? { deliveries: given.deliveries.map(toDelivery) } : {}),
+  };
+}
+
+function toDelivery({ id, webhookId, orgId, apiId, trigger, eventId, ...rest }: WebhookDelivery): WebhookDelivery {
+  const { state, attempts, lastStatus, error, raisedAt, at, nextAt } = rest;
+  return {
+    ...{ id, webhookId, orgId, ...(apiId === undefined ? {} : { apiId }), trigger, eventId },
+    ...{ state, attempts, lastStatus, error, raisedAt, at, nextAt },
   };
 }
 

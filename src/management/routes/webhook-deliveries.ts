@@ -34,7 +34,10 @@ async function list(call: Call, { models, deliveries }: Services): Promise<Reply
   });
 }
 
-const shown = ({ webhookId: _, orgId: __, ...delivery }: NodeDelivery): JsonObject => delivery;
+const shown = ({ webhookId: _, orgId: __, apiId = '', ...delivery }: NodeDelivery): JsonObject => ({
+  ...delivery,
+  ...(apiId === '' ? {} : { apiId }),
+});
 
 function afterOf({ query }: Call): string | undefined {
   const text = query.get('after') || undefined;

@@ -1,8 +1,10 @@
 /** JSON Schemas of the feed, of gateways and of their reports; reports that come in are judged by theirs. */
 import type { JsonObject } from '../../../domain/event.ts';
+import { deliveryStates } from '../../../domain/webhook-delivery.ts';
 
 const text = { type: 'string' };
 const line = { type: 'string', maxLength: 200 };
+const time = { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT[\\d:.]{8,20}Z$' };
 const long = { type: 'string', maxLength: 4_000 };
 const count = { type: 'integer', minimum: 0 };
 const labels = { type: 'array', items: line, maxItems: 100 };
@@ -21,6 +23,23 @@ const rejected = {
     ...['kind', 'id', 'code', 'message'],
   ]),
 };
+const reference = { type: 'string', minLength: 1, maxLength: 200 };
+const deliveries = {
+  type: 'array',
+  maxItems: 100,
+  items: closed(
+    {
+      ...{ id: reference, webhookId: reference, orgId: reference, apiId: line, trigger: reference },
+      ...{ eventId: reference, state: { type: 'string', enum: deliveryStates }, attempts: count },
+      ...{ lastStatus: { type: ['integer', 'null'] }, error: { type: ['string', 'null'], maxLength: 4_000 } },
+      ...{ raisedAt: time, at: time, nextAt: { ...time, type: ['string', 'null'] } },
+    },
+    [
+      ...['id', 'webhookId', 'orgId', 'trigger', 'eventId', 'state', 'attempts', 'lastStatus', 'error', 'raisedAt'],
+      ...['at', 'nextAt'],
+    ],
+  ),
+};
 const trouble = closed({ code: line, message: long });
 const source = { type: 'string', enum: ['feed', 'disk', 'seed', 'none'] };
 const signature = { keyId: text, signature: text };
@@ -38,6 +57,7 @@ export const feedSchemas: JsonObject = {
     {
       ...{ run: line, startedAt: line, group: line, tags: labels, version: line, source, apis: count },
       ...{ position: place, revision: place, snapshotSha256: line, ms: count, rejected, trouble },
+      deliveries,
     },
     [
       ...['run', 'startedAt', 'group', 'tags', 'version', 'source', 'apis', 'position', 'revision'],

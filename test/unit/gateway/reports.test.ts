@@ -65,6 +65,15 @@ describe('reports of a node', () => {
     await reports.stop();
   });
 
+  it('go on at once while there is more to say', async () => {
+    let left = 3;
+    const { reports, sent } = reporting({ taken: () => --left > 0 });
+    reports.start();
+    await eventually(() => sent.length === 3);
+    await reports.stop();
+    expect(sent).to.have.length(3);
+  });
+
   it('end when another process has the name of the node', async () => {
     let asked = 0;
     const reasons: FeedRefusal[] = [];

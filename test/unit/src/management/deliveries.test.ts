@@ -2,24 +2,14 @@
 import { expect } from 'chai';
 import { toOrgId, toWebhookId } from '../../../../domain/ids.ts';
 import type { SharedCells } from '../../../../domain/shared-cells.ts';
-import type { WebhookDelivery } from '../../../../domain/webhook-delivery.ts';
 import { createDeliveries } from '../../../../src/management/deliveries.ts';
 import { memoryCells } from '../../../../src/stores/events/memory-cells.ts';
+import { webhookDelivery } from '../../../support/webhook-delivery.ts';
 
 const acme = toOrgId('acme');
 const alarms = toWebhookId('alarms');
-const startMs = Date.parse('2026-03-01T00:00:00Z');
-
-const delivery = (number: number, members: Partial<WebhookDelivery> = {}): WebhookDelivery => {
-  const at = new Date(startMs + number * 1_000).toISOString();
-  return {
-    ...{ id: `d${number}`, webhookId: 'alarms', orgId: 'acme', apiId: 'orders', trigger: 'AuthFailure' },
-    ...{ eventId: `e${number}`, state: 'delivered', attempts: 1, lastStatus: 204, error: null },
-    ...{ raisedAt: at, at, nextAt: null, ...members },
-  };
-};
-
-const many = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => delivery(from + index));
+const many = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => webhookDelivery(from + index));
 
 /** Cells that count what is written to them. */
 function countedCells() {
@@ -39,16 +29,20 @@ describe('deliveries', () => {
   it('are listed newest first, with their nodes, for their webhook and organisation alone', async () => {
     const cells = memoryCells();
     const deliveries = createDeliveries(cells);
-    await deliveries.take('edge-1', [delivery(1), delivery(3), delivery(4, { webhookId: 'others' })]);
-    await deliveries.take('edge-2', [delivery(2), delivery(5, { orgId: 'umbrella' })]);
+    await deliveries.take('edge-1', [
+      webhookDelivery(1),
+      webhookDelivery(3),
+      webhookDelivery(4, { webhookId: 'others' }),
+    ]);
+    await deliveries.take('edge-2', [webhookDelivery(2), webhookDelivery(5, { orgId: 'umbrella' })]);
     expect(await idsOf(cells)).to.deep.equal(['edge-1 d3', 'edge-2 d2', 'edge-1 d1']);
   });
 
   it('are brought up to date where they stand', async () => {
     const cells = memoryCells();
     const deliveries = createDeliveries(cells);
-    await deliveries.take('edge-1', [delivery(1, { state: 'retrying', lastStatus: 503 }), delivery(2)]);
-    await deliveries.take('edge-1', [delivery(1, { attempts: 2 })]);
+    await deliveries.take('edge-1', [webhookDelivery(1, { state: 'retrying', lastStatus: 503 }), webhookDelivery(2)]);
+    await deliveries.take('edge-1', [webhookDelivery(1, { attempts: 2 })]);
     const found = await deliveries.list(acme, alarms);
     expect(found.map(({ id, state, attempts }) => [id, state, attempts])).to.deep.equal([
       ['d2', 'delivered', 1],
@@ -59,7 +53,7 @@ describe('deliveries', () => {
   it('are kept a thousand for each node: the oldest give way', async () => {
     const cells = memoryCells();
     const deliveries = createDeliveries(cells);
-    await deliveries.take('edge-2', [delivery(0)]);
+    await deliveries.take('edge-2', [webhookDelivery(0)]);
     for (let from = 0; from < 2_300; from += 100) await deliveries.take('edge-1', many(from, from + 100));
     const found = await idsOf(cells);
     expect(found).to.have.length(1_001);
@@ -74,7 +68,11 @@ describe('deliveries', () => {
     expect(cells.written).to.have.length(4);
     await createDeliveries(cells).take('edge-1', many(0, 100));
     expect(cells.written).to.have.length(4);
-    await deliveries.take('edge-1', [delivery(30, { attempts: 7 }), delivery(31, { attempts: 7 }), delivery(100)]);
+    await deliveries.take('edge-1', [
+      webhookDelivery(30, { attempts: 7 }),
+      webhookDelivery(31, { attempts: 7 }),
+      webhookDelivery(100),
+    ]);
     expect(cells.written.slice(4)).to.deep.equal(['deliveries/edge-1/01', 'deliveries/edge-1/04']);
   });
 
@@ -97,7 +95,7 @@ describe('deliveries', () => {
     const cells = memoryCells();
     const deliveries = createDeliveries(cells);
     await deliveries.take('edge-1', many(0, 60));
-    await deliveries.take('edge-10', [delivery(1)]);
+    await deliveries.take('edge-10', [webhookDelivery(1)]);
     await deliveries.forget('edge-1');
     expect(await idsOf(cells)).to.deep.equal(['edge-10 d1']);
   });
