@@ -46,6 +46,8 @@ export type ApiRights = {
 export type KeySession = {
   /** SHA-256 hex of the key: what records and counters know it by. */
   readonly keyId: string;
+  /** What records show; before the tags of the session stand the policies that gave something. */
+  readonly recorded: { readonly keyId: string; readonly alias: string; readonly tags: readonly string[] };
   readonly orgId: OrgId;
   readonly alias: string;
   readonly tags: readonly string[];

@@ -1,10 +1,21 @@
 /** A feed in the memory of a test: APIs are put, removed, and answers can be broken on purpose. */
 import { createHash } from 'node:crypto';
 import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
+import type { JsonObject } from '../../domain/event.ts';
 import { type ReloadScope, scopeName } from '../../domain/gateway-group.ts';
 import { toOrgId } from '../../domain/ids.ts';
 import type { Feed, FeedAnswer, FeedPlace, GatewayReport } from '../../gateway/feed/feed.ts';
-import { applyChanges, type GatewayChange, type GatewayObject, type GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
+import {
+  applyChanges,
+  type GatewayChange,
+  type GatewayObject,
+  type GatewaySnapshot,
+  type KeyObject,
+  type PolicyObject,
+} from '../../projections/gateway-snapshot.ts';
+
+/** What a gateway knows a key by. */
+export const keyId = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 export const positionText = (number: number): string => String(number).padStart(20, '0');
 
@@ -55,6 +66,24 @@ export class MemoryFeed implements Feed {
     return this.#add({ op: 'upsert', position, object: { kind: 'reload', ...object } });
   }
 
+  /** An access key, by its text. */
+  putKey(key: string, document: JsonObject, { orgId = 'acme', createdAt = '2026-01-01T00:00:00.000Z' } = {}): string {
+    const id = keyId(key);
+    return this.#upsert({ kind: 'key', id, body: { orgId: toOrgId(orgId), createdAt, document } });
+  }
+
+  removeKey(key: string): string {
+    return this.#add({ op: 'remove', position: this.#next(), kind: 'key', id: keyId(key) });
+  }
+
+  putPolicy(id: string, document: JsonObject, orgId = 'acme'): string {
+    return this.#upsert({ kind: 'policy', id, body: { orgId: toOrgId(orgId), document } });
+  }
+
+  removePolicy(id: string): string {
+    return this.#add({ op: 'remove', position: this.#next(), kind: 'policy', id });
+  }
+
   /** The log moves on without a change of the configuration. */
   idle(): string {
     const position = this.#next();
@@ -78,6 +107,14 @@ export class MemoryFeed implements Feed {
 
   async report(report: GatewayReport): Promise<void> {
     this.reports.push(report);
+  }
+
+  #upsert(given: Pick<KeyObject, 'kind' | 'id' | 'body'> | Pick<PolicyObject, 'kind' | 'id' | 'body'>): string {
+    const position = this.#next();
+    const revision = (this.#revisions.get(given.id) ?? -1) + 1;
+    this.#revisions.set(given.id, revision);
+    const object = { ...given, revision: String(revision), position, sha256: `${given.id}-${revision}` };
+    return this.#add({ op: 'upsert', position, object });
   }
 
   #next(): string {
