@@ -96,7 +96,9 @@ function withoutCredentials(text: string): string {
 const switchedOff = 'is switched off';
 
 function idleRows(definition: ApiDefinition, extension: JsonObject): readonly ChainEntry[] {
-  return stack.flatMap(({ name, phase, place, on, idle }): readonly ChainEntry[] => {
+  // A block that several steps stand for is named once.
+  const firsts = [...Map.groupBy(stack, ({ place }) => pointerTo(place)).values()].map(([first]) => first as StackRow);
+  return firsts.flatMap(({ name, phase, place, on, idle }): readonly ChainEntry[] => {
     const block = at(extension, ...place);
     if (on(definition) || block === undefined || block === '') return [];
     const reason = isObject(block) && !isOn(block) ? switchedOff : idle;

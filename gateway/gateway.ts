@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeError } from '../domain/gateway-node.ts';
 import type { RecordLane } from '../domain/record-log.ts';
 import type { GatewaySnapshot } from '../projections/gateway-snapshot.ts';
+import { Sessions } from './access/sessions.ts';
 import { type MakeRecord, recordMaker } from './analytics/outcome.ts';
 import { Recorder } from './analytics/recorder.ts';
 import type { CheckApi } from './check-api.ts';
@@ -20,6 +21,7 @@ import { type OpenSecrets, Vault } from './feed/vault.ts';
 import type { Context } from './http/context.ts';
 import { ControlServer } from './http/control.ts';
 import { ProxyServer } from './http/server.ts';
+import type { LookUpKey } from './middleware/authentication/token.ts';
 import type { Clock, Counters, Log } from './ports.ts';
 import { Reloads } from './reload.ts';
 import { defaultGatewaySettings, type GatewaySettings } from './settings.ts';
@@ -85,6 +87,7 @@ class RunningGateway implements Gateway {
   readonly #settings: GatewaySettings;
   readonly #agents = new Agents();
   readonly #vault: Vault;
+  readonly #sessions: Sessions;
   readonly #recorder: Recorder | undefined;
   readonly #makeRecord: MakeRecord;
   readonly #server: ProxyServer;
@@ -112,6 +115,7 @@ class RunningGateway implements Gateway {
     this.#controlSecret = settings.controlSecret;
     const { lane, log, clock, directory, trust, seed } = options;
     this.#vault = new Vault(options.openSecrets, log);
+    this.#sessions = new Sessions(log);
     const feed = this.#vault.behind(options.feed);
     this.#run = { run: randomUUID(), startedAt: new Date(clock.now()).toISOString() };
     const { frame, bufferBytes, version } = settings;
@@ -202,6 +206,9 @@ class RunningGateway implements Gateway {
     await this.#control.stop();
   }
 
+  /** Keys of this moment, also for requests that began with the table before: a revoked key lets nobody in any more. */
+  readonly #lookUpKey: LookUpKey = (credential, orgId) => this.#sessions.find(credential, orgId);
+
   #apply(generation: Generation, source: SnapshotSource): Compiled['kept'] {
     const { snapshot } = generation;
     const compiled = this.#compile(generation);
@@ -227,7 +234,7 @@ class RunningGateway implements Gateway {
       log,
       clock,
       agents: this.#agents,
-      lookUpKey: noKeys,
+      lookUpKey: this.#lookUpKey,
       ...this.#settings,
     };
     const startMs = clock.monotonic();
@@ -236,6 +243,7 @@ class RunningGateway implements Gateway {
     // The swap: requests that come from here on pick up the new table, those under way keep theirs.
     this.#compiled = compiled;
     this.#snapshot = snapshot;
+    this.#sessions.swap(snapshot.objects);
     retireOthers(before, compiled.apis);
     this.#vault.keepOnly([...Object.values(snapshot.objects), ...Object.values(compiled.kept)]);
     for (const { id, code, message } of compiled.rejected)
@@ -297,6 +305,3 @@ class RunningGateway implements Gateway {
     return reportOf({ ...this.#run, node, group, tags }, this.#standing(), this.#compileMs, this.#reloads.last);
   }
 }
-
-/** There are no access keys yet: whatever is sent, nobody is let in. */
-const noKeys = (): undefined => undefined;

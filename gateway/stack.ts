@@ -2,12 +2,16 @@
 import type { ApiDefinition, HeaderTransform } from '../domain/api/definition.ts';
 import type { Json } from '../domain/event.ts';
 import type { Step } from './http/context.ts';
+import { accessRights } from './middleware/access-rights.ts';
 import { authenticate } from './middleware/authentication/authenticate.ts';
 import type { LookUpKey } from './middleware/authentication/token.ts';
 import { cors } from './middleware/cors.ts';
 import { expiry } from './middleware/expiry.ts';
+import { granularAccess } from './middleware/granular-access.ts';
+import { keyExpiry } from './middleware/key-expiry.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestSize } from './middleware/request-size.ts';
+import { stripCredentials } from './middleware/strip-credentials.ts';
 import { formFields } from './middleware/transform/form.ts';
 import { requestHeaders, responseHeaders } from './middleware/transform/headers.ts';
 import { needsFields } from './middleware/transform/variables.ts';
@@ -35,6 +39,15 @@ export type StackRow = {
   readonly shown: (definition: ApiDefinition) => Json;
   readonly make: (definition: ApiDefinition, dependencies: StackDependencies) => Step;
 };
+
+/** What a key may do is in the key: these steps are there wherever a key is asked for. */
+const ofKeys = {
+  phase: 'request',
+  place: ['server', 'authentication'],
+  on: ({ authentication }) => authentication !== undefined,
+  idle: 'no scheme is switched on',
+  shown: () => 'as each key says',
+} as const satisfies Partial<StackRow>;
 
 /** In the order in which they run. A step that an API does not need is not in its arrays. */
 export const stack: readonly StackRow[] = [
@@ -89,6 +102,18 @@ export const stack: readonly StackRow[] = [
     }),
     make: ({ authentication }, { lookUpKey }) => authenticate(present(authentication).sources, lookUpKey),
   },
+  {
+    name: 'strip-credentials',
+    phase: 'request',
+    place: ['server', 'authentication', 'stripAuthorizationData'],
+    on: ({ authentication }) => authentication?.strip === true,
+    idle: 'the credential goes on to the upstream',
+    shown: () => true,
+    make: ({ authentication }) => stripCredentials(present(authentication).sources),
+  },
+  { ...ofKeys, name: 'key-expiry', make: (_, { clock }) => keyExpiry(clock) },
+  { ...ofKeys, name: 'access-rights', make: () => accessRights },
+  { ...ofKeys, name: 'granular-access', make: () => granularAccess },
   {
     name: 'rate-limit-api',
     phase: 'request',

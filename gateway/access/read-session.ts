@@ -2,9 +2,9 @@
 import type { EffectiveSession } from '../../domain/access-session.ts';
 import type { RateLimit } from '../../domain/api/definition.ts';
 import type { JsonObject } from '../../domain/event.ts';
-import type { OrgId } from '../../domain/ids.ts';
 import { isObject, objectAt, textAt, texts } from '../../domain/json.ts';
 import { createShapeCheck, type ShapeCheck } from '../../domain/json-schema.ts';
+import type { KeyObject } from '../../projections/gateway-snapshot.ts';
 import { type EndpointRow, endpointFinder } from './endpoint-limits.ts';
 import { pathGrant } from './path-grant.ts';
 import type { ApiLimit, ApiRights, KeySession, Quota, Throttle } from './session.ts';
@@ -41,18 +41,18 @@ const document = object({
 /** The parts of a key's or a policy's document that decide about a request. Management judged them when they came in. */
 export const createDocumentCheck = (): ShapeCheck => createShapeCheck(document, { maxProblems: 1 });
 
-export type ReadKey = { readonly keyId: string; readonly orgId: OrgId; readonly quotaEpoch: string };
+export type ReadKey = { readonly keyId: string } & Pick<KeyObject['body'], 'orgId' | 'quota'>;
 
 /** `session`: of documents that have passed the check. */
 export function readSession(
-  { keyId, orgId, quotaEpoch }: ReadKey,
+  { keyId, orgId, quota: quotaState }: ReadKey,
   { session, applied }: Pick<EffectiveSession, 'session' | 'applied'>,
 ): KeySession {
   const { rate, throttle, quota } = limitOf(session);
   const expires = numberAt(session, 'expires');
   const [alias, tags] = [textAt(session, 'alias') ?? '', texts(session['tags'])];
   return Object.freeze({
-    ...{ keyId, orgId, quotaEpoch, alias, tags },
+    ...{ keyId, orgId, quotaState, alias, tags },
     recorded: { keyId, alias, tags: [...applied.map((id) => `pol-${id}`), ...tags] },
     metadata: objectAt(session, 'meta_data') ?? {},
     isInactive: session['is_inactive'] === true,

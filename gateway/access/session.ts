@@ -2,6 +2,7 @@
 import type { RateLimit } from '../../domain/api/definition.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { OrgId } from '../../domain/ids.ts';
+import type { KeyQuota } from '../../projections/gateway-snapshot.ts';
 
 /** A request over the rate waits so long and tries again, so often at most. */
 export type Throttle = { readonly intervalMs: number; readonly retries: number };
@@ -65,6 +66,6 @@ export type KeySession = {
   readonly throttle?: Throttle;
   /** Absent: no quota. */
   readonly quota?: Quota;
-  /** Changes when the quota counter has to start again; '' until it has been reset. */
-  readonly quotaEpoch: string;
+  /** By which epochs its quota counters count. */
+  readonly quotaState: KeyQuota | undefined;
 };

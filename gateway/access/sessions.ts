@@ -74,7 +74,7 @@ export class Sessions {
   }
 
   /** A password is no key: a basic user is found by the scheme of his own (api-definition design 9.8). */
-  #read(keyId: string, { orgId, createdAt, document }: KeyObject['body'], named: readonly NamedPolicy[]) {
+  #read(keyId: string, { orgId, createdAt, document, quota }: KeyObject['body'], named: readonly NamedPolicy[]) {
     if (isObject(document['basic_auth_data'])) return undefined;
     const broken = [{ id: keyId, document }, ...named].find(
       (part) => part.document !== undefined && this.#check(part.document).length > 0,
@@ -85,6 +85,6 @@ export class Sessions {
       return undefined;
     }
     const effective = effectiveSession(document, named, Date.parse(createdAt));
-    return readSession({ keyId, orgId, quotaEpoch: '' }, effective);
+    return readSession({ keyId, orgId, ...(quota ? { quota } : {}) }, effective);
   }
 }

@@ -1,8 +1,10 @@
 /** Turns a finished request into its analytics record, from values that the context has already (pump design 2 and 5.1). */
 import { type AnalyticsRecord, keylessApiKey, noGeo, type RecordError } from '../../domain/analytics-record.ts';
+import type { ApiDefinition } from '../../domain/api/definition.ts';
 import type { Context } from '../http/context.ts';
 import { type Failure, refusals } from '../http/errors.ts';
 import { headerValue } from '../http/headers.ts';
+import { maskedParameters } from '../http/query.ts';
 import type { Clock } from '../ports.ts';
 
 /** Where a record stands: given by the recorder. */
@@ -65,7 +67,7 @@ function recordOf(context: Context, place: Place, { clock, nodeTags }: Surroundi
     latency: { total, upstream, gateway: total - upstream },
     tags: tagsOf(context, nodeTags),
     track_path: false,
-    original_path: head.target,
+    original_path: definition.authentication ? withoutCredentials(head.target, definition.authentication) : head.target,
     listen_path: route.listenPath,
     ext: extensionOf(context, place, total, status),
   };
@@ -102,6 +104,21 @@ function errorOf(failure: Failure | undefined, status: number): RecordError | un
   return { flag: failure.flag ?? row.flag, source: row.part, details: failure.details ?? failure.code };
 }
 
+type Authentication = NonNullable<ApiDefinition['authentication']>;
+
+/** A credential in the query is masked before the record leaves the memory (promise 29 of conventions 12.2). */
+function withoutCredentials(target: string, { sources }: Authentication): string {
+  if (!target.includes('?')) return target;
+  return maskedParameters(target, new Set(sources.flatMap(({ query }) => (query === undefined ? [] : [query]))));
+}
+
+/** A header that a credential is read from makes no tag, whatever the API says. */
+const isCredential = (name: string, { authentication }: ApiDefinition): boolean =>
+  authentication?.sources.some(({ header, cookie }) => {
+    const isHeader = header?.toLowerCase() === name;
+    return isHeader || (cookie !== undefined && name === 'cookie');
+  }) === true;
+
 const forced = (path: string): string => (path.charCodeAt(0) === 47 ? path : `/${path}`);
 
 function decoded(path: string): string {
@@ -122,9 +139,10 @@ function tagsOf({ session, route, head }: Context, nodeTags: readonly string[]):
   if (session.keyId === '' && headers.length === 0) return route.recordTags;
   const tags = [
     ...session.tags,
-    ...headers.flatMap((name) => {
-      const value = headerValue(head.headers, name.toLowerCase());
-      return value === undefined ? [] : [`${name.toLowerCase()}-${value}`];
+    ...headers.flatMap((header) => {
+      const name = header.toLowerCase();
+      const value = isCredential(name, route.definition) ? undefined : headerValue(head.headers, name);
+      return value === undefined ? [] : [`${name}-${value}`];
     }),
     ...nodeTags,
     ...identityTags(session.keyId, orgId, apiId),

@@ -100,6 +100,8 @@ export class Context {
   session: Session = nobody;
   /** What the key of the request may do. Undefined: keyless, or nobody has been let in yet. */
   access: KeySession | undefined;
+  /** The credential that let the request in, as variables know it. Never written anywhere. */
+  token = '';
   /** Headers of the answer that steps of the request half set: they replace the same names, whoever answers. */
   readonly answerHeaders: string[] = [];
   body: ClientBody | undefined;

@@ -1,11 +1,13 @@
 /** The token scheme: a credential is an access key, and a request with one that nobody issued is refused (api-definition design 9.7). */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { CredentialSources } from '../../../domain/api/definition.ts';
-import type { Context, Session, StepResult } from '../../http/context.ts';
+import type { OrgId } from '../../../domain/ids.ts';
+import type { KeySession } from '../../access/session.ts';
+import type { Context, StepResult } from '../../http/context.ts';
 import { findCredential, isTooLong } from './credential.ts';
 
-/** The key's session; undefined when there is no such key. */
-export type LookUpKey = (credential: string) => Session | undefined;
+/** The key's session; undefined when the organisation has no such key. */
+export type LookUpKey = (credential: string, orgId: OrgId) => KeySession | undefined;
 
 const bearer = ['WWW-Authenticate', 'Bearer'];
 
@@ -14,14 +16,15 @@ export function checkToken(sources: CredentialSources, lookUpKey: LookUpKey, con
   const { credential, isDuplicate } = findCredential(sources, context);
   if (isDuplicate) return context.refuse('auth_duplicate');
   if (credential === undefined) return context.refuse('auth_missing', bearer);
-  const session = isTooLong(credential) ? undefined : lookUpKey(credential);
+  const { orgId } = context.route.definition;
+  const session = isTooLong(credential) ? undefined : lookUpKey(credential, orgId);
   if (session === undefined) {
-    context.session = { keyId: keyIdOf(credential), alias: '', tags: [] };
+    // What stands for a credential in records: never the credential.
+    context.session = { keyId: hash('sha256', credential, 'hex'), alias: '', tags: [] };
     return context.refuse('auth_unknown');
   }
-  context.session = session;
+  context.session = session.recorded;
+  context.access = session;
+  context.token = credential;
   return undefined;
 }
-
-/** What stands for a credential in records: never the credential. */
-const keyIdOf = (credential: string): string => createHash('sha256').update(credential).digest('hex');

@@ -8,8 +8,8 @@ export type Template = (context: Context) => string;
 const reference = /\$svc_(context|meta)\.([A-Za-z0-9_.-]+)/g;
 
 /**
- * Without `isOn` (the API's `contextVariables`) every context variable is unknown, and so the empty text. A value is
- * never searched for variables again.
+ * Without `isOn` (the API's `contextVariables`) every context variable is unknown, and so the empty text; the metadata of
+ * a key is there all the same. A value is never searched for variables again.
  */
 export function template(text: string, isOn: boolean): Template | string {
   const parts: (string | Template)[] = [];
@@ -17,7 +17,8 @@ export function template(text: string, isOn: boolean): Template | string {
   for (const match of text.matchAll(reference)) {
     const [whole, family, name = ''] = match;
     if (match.index > end) parts.push(text.slice(end, match.index));
-    if (family === 'context' && isOn) parts.push(variable(name));
+    if (family === 'meta') parts.push(metadata(name));
+    else if (isOn) parts.push(variable(name));
     end = match.index + whole.length;
   }
   if (end === 0) return text;
@@ -32,6 +33,15 @@ export function template(text: string, isOn: boolean): Template | string {
 /** Names of request fields that the texts of an API need; a form body is read only for them. */
 export const needsFields = (texts: readonly string[]): boolean =>
   texts.some((text) => /\$svc_context\.request_data/.test(text));
+
+/** Of the key that let the request in. */
+const metadata =
+  (name: string): Template =>
+  ({ access }) => {
+    const value = access && Object.hasOwn(access.metadata, name) ? access.metadata[name] : undefined;
+    if (value === undefined || value === null) return '';
+    return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  };
 
 /** The first source that knows the name counts; an unknown name is the empty text. */
 function variable(name: string): Template {
@@ -62,6 +72,7 @@ const single: Readonly<Record<string, Template>> = {
       .join(','),
   remote_addr: ({ head }) => head.clientAddress,
   request_id: ({ requestId }) => requestId,
+  token: ({ token }) => token,
 };
 
 const nothing: Template = () => '';

@@ -27,7 +27,7 @@ const headers = (enabled: boolean, value: string): JsonObject => ({ enabled, add
 
 const everything = apiDocument({
   info: { expiration: '2999-01-01 00:00' },
-  server: { listenPath: { value: '/orders/' }, authentication: { enabled: true } },
+  server: { listenPath: { value: '/orders/' }, authentication: { enabled: true, stripAuthorizationData: true } },
   upstream: { rateLimit: { enabled: true, rate: 5, per: '1m' } },
   global: {
     cors: { enabled: true, allowedOrigins: ['https://a.example'] },
@@ -43,7 +43,8 @@ describe('describeChain', () => {
     const entries = described(everything);
     expect(entries.map(({ name, phase }) => `${phase} ${name}`)).to.deep.equal([
       ...['request expiry', 'request cors', 'request request-size', 'request context-variables'],
-      ...['request authentication', 'request rate-limit-api', 'request request-headers'],
+      ...['request authentication', 'request strip-credentials', 'request key-expiry', 'request access-rights'],
+      ...['request granular-access', 'request rate-limit-api', 'request request-headers'],
       ...['upstream upstream', 'response response-headers'],
     ]);
     expect(entries.every(({ runs, source }) => runs && source === 'global')).to.equal(true);

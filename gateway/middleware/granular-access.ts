@@ -1,0 +1,24 @@
+/** Refuses requests for paths that a key was not granted (api-definition design 9.6). */
+import type { Context, Step } from '../http/context.ts';
+import { comparable } from '../http/path.ts';
+
+export const granularAccess: Step = function granularAccess(context) {
+  const { access, route } = context;
+  // Without a session nobody has come this far.
+  if (access === undefined) return context.refuse('path_not_granted');
+  const grants = access.rights.get(route.definition.apiId)?.grants;
+  if (grants === undefined) return undefined;
+  const { method } = context.head;
+  const paths = pathsOf(context);
+  for (const grant of grants) for (const path of paths) if (grant(method, path)) return undefined;
+  return context.refuse('path_not_granted');
+};
+
+/** Below the listen path, and whole: either may be granted. Each segment is compared decoded, so that `%2F` makes no new one. */
+function pathsOf({ rest, head }: Context): readonly string[] {
+  const below = comparable(rest.charCodeAt(0) === slash ? rest : `/${rest}`);
+  const whole = comparable(head.path);
+  return below === whole ? [below] : [below, whole];
+}
+
+const slash = 47;
