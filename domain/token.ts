@@ -13,13 +13,15 @@ export type TokenRights = {
   readonly roles: readonly string[];
   /** Only these APIs, where a scope is about APIs; absent: every one. */
   readonly apis?: readonly string[];
+  /** The gateway that it belongs to, by its id or the beginning of ids and `*`: it gets secrets sealed for that one. Never changes. */
+  readonly node?: string;
 };
 
 /** Name, rights and end (RFC 3339, null: never). */
 export type TokenTerms = TokenRights & { readonly name: string; readonly expiresAt: string | null };
 
 /** Rights in full: every scope that is included, roles resolved. */
-export type Grant = { readonly scopes: readonly string[]; readonly apis?: readonly string[] };
+export type Grant = Pick<TokenRights, 'scopes' | 'apis' | 'node'>;
 
 /** What whoever asks is allowed, and until when (RFC 3339, null: for ever). */
 export type Issuer = Grant & { readonly expiresAt: string | null };
@@ -125,6 +127,9 @@ function living(command: Of, state: TokenState): Existing {
 function refuseExcess(wanted: Grant, limit: Grant): void {
   const scopes = wanted.scopes.filter((scope) => !limit.scopes.includes(scope));
   if (scopes.length > 0) throw tokenExceeds('/scopes', `not yours to give: ${scopes.join(', ')}`);
+  if (wanted.node !== undefined && wanted.node !== limit.node && !limit.scopes.includes(unlimited)) {
+    throw tokenExceeds('/node', `a token of a gateway, which gets secrets, needs the scope ${unlimited}`);
+  }
   if (!limit.apis) return;
   const { apis: within } = limit;
   if (!wanted.apis) throw tokenExceeds('/apis', `only these APIs are yours to give: ${within.join(', ')}`);
@@ -145,6 +150,10 @@ const lastsUntil = ({ scopes, expiresAt }: Issuer): string | null => (scopes.inc
 
 const unlimited = 'tokens:admin';
 
+/** Whether a token that belongs to `bound` may speak for this gateway. */
+export const coversNode = (bound: string, node: string): boolean =>
+  bound.endsWith('*') ? node.startsWith(bound.slice(0, -1)) : node === bound;
+
 function refuseLater(wanted: string | null, longest: string | null): void {
   if (longest === null) return;
   // As times: texts of years beyond 9999 begin with a plus sign.
@@ -161,9 +170,10 @@ function refuseLonger(wanted: string | null, limit: string | null): void {
   throw tokenExceeds('/expiresAt', `an update never makes a token last longer than ${limit}; issue another one`);
 }
 
-const termsOf = ({ name, scopes, roles, apis, expiresAt }: TokenTerms): TokenTerms => ({
+const termsOf = ({ name, scopes, roles, apis, node, expiresAt }: TokenTerms): TokenTerms => ({
   ...{ name, scopes, roles },
   ...(apis ? { apis } : {}),
+  ...(node === undefined ? {} : { node }),
   expiresAt,
 });
 

@@ -300,10 +300,11 @@ function quotaReset({ begins, keepsOwn, kept = [] }: Extract<KeyEvent, { type: '
   return `quota reset${left}${ended}${others.length > 0 ? `, without ${others.join(' and ')}` : ''}`;
 }
 
-function rights({ roles, scopes, apis, expiresAt }: TokenTerms): string {
+function rights({ roles, scopes, apis, node, expiresAt }: TokenTerms): string {
   const allowed = [...roles.map((role) => `role ${role}`), ...scopes].join(', ') || 'nothing';
   const narrowed = apis ? `, only APIs ${apis.join(', ')}` : '';
-  return `${allowed}${narrowed}, ${expiresAt === null ? 'without end' : `until ${expiresAt}`}`;
+  const bound = node === undefined ? '' : `, secrets of gateway ${node}`;
+  return `${allowed}${narrowed}${bound}, ${expiresAt === null ? 'without end' : `until ${expiresAt}`}`;
 }
 
 function restored({

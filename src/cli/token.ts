@@ -15,6 +15,7 @@ type CreateFlags = Flags & {
   readonly scope: readonly string[];
   readonly role: readonly string[];
   readonly api: readonly string[];
+  readonly node?: string;
   readonly expires?: string;
 };
 
@@ -24,6 +25,7 @@ type Token = {
   readonly scopes: readonly string[];
   readonly roles: readonly string[];
   readonly apis: readonly string[] | null;
+  readonly node: string | null;
   readonly expiresAt: string | null;
   readonly status: string;
   readonly lastUsedAt: string | null;
@@ -50,6 +52,7 @@ export function token(command: Command, terminal: Terminal): void {
     .option('--scope <scope...>', 'may do this, for example apis:write', [])
     .option('--role <role...>', 'may do what the role may: admin, operator, developer, auditor, viewer, gateway', [])
     .option('--api <id...>', 'only for these APIs, where a scope is about APIs', [])
+    .option('--node <id>', 'for this gateway, which then gets secrets sealed for it; edge-* for several')
     .option('--expires <when>', 'a span such as 30d, a time (RFC 3339), or never (else after 90 days)')
     .action((flags: CreateFlags) => create(terminal, within(flags)));
   leaf(command, 'list')
@@ -79,10 +82,11 @@ function tokenFile(terminal: Terminal, command: Command): string {
 const path = (id: string, what = ''): string => `/api/tokens/${encodeURIComponent(id)}${what}`;
 
 async function create(terminal: Terminal, flags: CreateFlags): Promise<void> {
-  const { name, scope, role, api, expires } = flags;
+  const { name, scope, role, api, node, expires } = flags;
   const body = {
     ...{ name, scopes: scope, roles: role },
     ...(api.length === 0 ? {} : { apis: api }),
+    ...(node === undefined ? {} : { node }),
     ...(expires === undefined ? {} : { expiresAt: endOf(expires, terminal.now()) }),
   };
   const answer = await connect(terminal, flags).send('POST', '/api/tokens', { body });
@@ -120,6 +124,7 @@ async function list(terminal: Terminal, flags: Flags & { readonly revoked?: bool
     { title: 'ROLES', cell: ({ roles }) => roles.join(', ') },
     { title: 'SCOPES', cell: ({ scopes }) => scopes.join(', ') },
     { title: 'APIS', cell: ({ apis }) => (apis ? apis.join(', ') : 'all') },
+    { title: 'GATEWAY', cell: ({ node }) => node ?? '' },
     { title: 'EXPIRES', cell: ({ expiresAt }) => (expiresAt === null ? 'never' : time(expiresAt)) },
     { title: 'LAST USED', cell: ({ lastUsedAt }) => time(lastUsedAt) },
     { title: 'FROM', cell: ({ lastUsedFrom }) => lastUsedFrom ?? '' },

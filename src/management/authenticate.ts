@@ -12,6 +12,8 @@ export type Caller = {
   readonly scopes: Scopes;
   /** Only these APIs, where a scope is about APIs; absent: every one. */
   readonly apis?: ReadonlySet<string>;
+  /** The gateway that the token belongs to, as in `TokenRights`. */
+  readonly node?: string;
   /** RFC 3339; absent: the token has no end. */
   readonly expiresAt?: string;
 };

@@ -45,14 +45,19 @@ export function rolesWith(further: Readonly<Record<string, readonly string[]>> =
 }
 
 /** A role that is not there gives nothing. */
-export function grantOf(roles: Roles, { scopes, roles: names, apis }: TokenRights): Grant {
+export function grantOf(roles: Roles, { scopes, roles: names, apis, node }: TokenRights): Grant {
   const held = names.flatMap((name) => (Object.hasOwn(roles, name) ? (roles[name] ?? []) : []));
-  return { scopes: [...fullScopes([...scopes, ...held])], ...(apis ? { apis } : {}) };
+  return {
+    scopes: [...fullScopes([...scopes, ...held])],
+    ...(apis ? { apis } : {}),
+    ...(node === undefined ? {} : { node }),
+  };
 }
 
-export const issuerOf = ({ scopes, apis, expiresAt }: Caller): Issuer => ({
+export const issuerOf = ({ scopes, apis, node, expiresAt }: Caller): Issuer => ({
   scopes: scopes === 'all' ? scopeNames : [...fullScopes(scopes)],
   ...(apis ? { apis: [...apis] } : {}),
+  ...(node === undefined ? {} : { node }),
   expiresAt: expiresAt ?? null,
 });
 

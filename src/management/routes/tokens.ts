@@ -56,12 +56,12 @@ async function readOne(call: Call, services: Services, tokenId: TokenId): Promis
 
 function shown(token: StoredToken, use: LastUse | undefined, now: Date): JsonObject {
   const { tokenId: id, terms, hashes, isRevoked, createdAt, createdBy, revokedAt, revision, position } = token;
-  const { name, scopes, roles, apis, expiresAt } = terms;
+  const { name, scopes, roles, apis, node, expiresAt } = terms;
   const time = now.toISOString();
   const [newest, older] = hashes;
   const overlapUntil = older?.endsAt !== undefined && older.endsAt > time ? older.endsAt : null;
   return {
-    ...{ id, name, scopes, roles, apis: apis ?? null, expiresAt, prefix: newest?.prefix ?? '' },
+    ...{ id, name, scopes, roles, apis: apis ?? null, node: node ?? null, expiresAt, prefix: newest?.prefix ?? '' },
     status: isRevoked ? 'revoked' : hasEnded(token, time) ? 'expired' : 'active',
     ...{ overlapUntil, createdAt, createdBy, revokedAt: revokedAt ?? null },
     ...{ lastUsedAt: use?.at ?? null, lastUsedFrom: use?.from || null },
@@ -119,7 +119,7 @@ const issuing = (call: Call, tokenId: TokenId) => ({
 });
 
 const terms = {
-  ...{ id: '9f86d081884c7d659a2f', name: 'ci', scopes: ['apis:write'], roles: [], apis: null },
+  ...{ id: '9f86d081884c7d659a2f', name: 'ci', scopes: ['apis:write'], roles: [], apis: null, node: null },
   ...{ expiresAt: '2026-06-01T00:00:00.000Z', prefix: 'svct_9f86d081884c7d659a2f_Ab1c', status: 'active' },
 };
 const whole = {

@@ -26,6 +26,13 @@ const rights = {
   apis: { ...names, minItems: 1, maxItems: 1_000, description: 'Scopes about APIs hold for these ids only.' },
 };
 
+const node = {
+  type: 'string',
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$|^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,61})?\\*$',
+  description:
+    'The gateway that the token belongs to: its id, or how ids begin and `*`. It gets secrets sealed for that one.',
+};
+
 /** As it is shown. */
 const maybeApis = {
   ...rights.apis,
@@ -36,7 +43,7 @@ const maybeApis = {
 const status = { type: 'string', enum: ['active', 'expired', 'revoked'] };
 
 const shown = {
-  ...{ id: text, name: text, scopes: texts, roles: texts, apis: { type: ['array', 'null'], items: text } },
+  ...{ id: text, name: text, scopes: texts, roles: texts, apis: { type: ['array', 'null'], items: text }, node: maybe },
   ...{ expiresAt: maybe, prefix: text, status },
 };
 
@@ -47,7 +54,7 @@ const token = closed({
 });
 
 export const tokenSchemas: JsonObject = {
-  TokenRequest: closed({ name, ...rights, expiresAt }, ['name']),
+  TokenRequest: closed({ name, ...rights, node, expiresAt }, ['name']),
   TokenUpdate: { ...closed({ name, ...rights, apis: maybeApis, expiresAt }, []), minProperties: 1 },
   TokenRotation: closed({ overlap: { type: 'string', maxLength: 40, description: 'Duration: `1h`, `PT1H`.' } }, []),
   Token: token,

@@ -54,11 +54,12 @@ export function createTokenBodies(roles: Roles): TokenBodies {
   };
   return {
     request: (body, now, longest) => {
-      const { name = '', scopes = [], roles: named = [], apis, expiresAt } = checked(request(body), now);
+      const { name = '', scopes = [], roles: named = [], apis, node, expiresAt } = checked(request(body), now);
       const usual = now.getTime() + defaultLifeMs;
       const bound = longest === null ? usual : Math.min(usual, Date.parse(longest));
       const end = expiresAt === undefined ? iso(bound) : expiresAt;
-      return { name, scopes, roles: named, ...(apis ? { apis } : {}), expiresAt: end };
+      const narrowed = { ...(apis ? { apis } : {}), ...(node === undefined ? {} : { node }) };
+      return { name, scopes, roles: named, ...narrowed, expiresAt: end };
     },
     update: (body, now) => checked(update(body), now),
     rotation: (body) => {

@@ -166,6 +166,10 @@ const withHeaders = ({ reply, replayed }: Replies, headers: Reply['headers'] = {
   ...(replayed ? { replayed: { ...replayed, headers } } : {}),
 });
 
-const shownTerms = (id: TokenId, { name, scopes, roles, apis, expiresAt }: TokenTerms, prefix: string): JsonObject => ({
-  ...{ id, name, scopes, roles, apis: apis ?? null, expiresAt, prefix, status: 'active' },
+const shownTerms = (
+  id: TokenId,
+  { name, scopes, roles, apis, node, expiresAt }: TokenTerms,
+  prefix: string,
+): JsonObject => ({
+  ...{ id, name, scopes, roles, apis: apis ?? null, node: node ?? null, expiresAt, prefix, status: 'active' },
 });

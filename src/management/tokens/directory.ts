@@ -78,12 +78,13 @@ export const hasEnded = ({ isRevoked, terms }: Pick<StoredToken, 'isRevoked' | '
   isRevoked || (terms.expiresAt !== null && terms.expiresAt <= time);
 
 function callerOf(roles: Roles, { tokenId, orgId, terms }: StoredToken): Caller {
-  const { scopes, apis } = grantOf(roles, terms);
+  const { scopes, apis, node } = grantOf(roles, terms);
   return {
     actor: { type: 'token', id: tokenId },
     orgId,
     scopes: fullScopes(scopes),
     ...(apis ? { apis: new Set(apis) } : {}),
+    ...(node === undefined ? {} : { node }),
     ...(terms.expiresAt === null ? {} : { expiresAt: terms.expiresAt }),
   };
 }

@@ -2,7 +2,14 @@
 import { expect } from 'chai';
 import { fold } from '../../../domain/decider.ts';
 import { bootstrapTokenId, toOrgId, toTokenId } from '../../../domain/ids.ts';
-import { type TokenCommand, type TokenEvent, type TokenState, type TokenTerms, token } from '../../../domain/token.ts';
+import {
+  coversNode,
+  type TokenCommand,
+  type TokenEvent,
+  type TokenState,
+  type TokenTerms,
+  token,
+} from '../../../domain/token.ts';
 import { givenFor, org } from '../../support/given.ts';
 
 const given = givenFor(token);
@@ -129,6 +136,55 @@ describe('IssueToken', () => {
         .when(issue({ issuer, grant: { ...grant, apis: ['orders'] }, apis: ['orders'] }))
         .decides('TokenIssued'));
   });
+});
+
+describe('a token of a gateway', () => {
+  const node = 'edge-*';
+  const bound = { ...grant, node };
+  const issuer = issuerUntil(null);
+
+  it('is issued by those who administrate tokens, and by those who have such a one', () => {
+    given()
+      .when(issue({ node, grant: bound }))
+      .results(issued({ node }));
+    given()
+      .when(issue({ node, grant: bound, issuer }))
+      .refuses('token_exceeds', 'node: a token of a gateway, which gets secrets, needs the scope tokens:admin');
+    given()
+      .when(issue({ node, grant: bound, issuer: { ...issuer, node } }))
+      .decides('TokenIssued');
+    given()
+      .when(issue({ node, grant: bound, issuer: { ...issuer, node: 'edge-1' } }))
+      .refuses('token_exceeds');
+  });
+
+  it('is rotated by no other: whoever does gets its secrets', () => {
+    given(issued({ node }))
+      .when(rotate({ held: bound, issuer }))
+      .refuses('token_exceeds');
+    given(issued({ node }))
+      .when(rotate({ held: bound }))
+      .decides('TokenRotated');
+  });
+
+  it('belongs to its gateway for ever', () => {
+    const { terms: after } = stateAfter(issued({ node }), updated({ name: 'edge', node }));
+    expect(after).to.deep.equal({ ...terms, name: 'edge', node });
+  });
+
+  for (const [of, id, isCovered] of [
+    ['edge-1', 'edge-1', true],
+    ['edge-1', 'edge-10', false],
+    ['edge-10', 'edge-1', false],
+    ['edge-1', 'Edge-1', false],
+    ['edge-*', 'edge-1', true],
+    ['edge-*', 'edge-', true],
+    ['edge-*', 'core-1', false],
+    ['*', 'core-1', true],
+  ] as const) {
+    it(`of ${of} ${isCovered ? 'speaks' : 'does not speak'} for ${id}`, () =>
+      expect(coversNode(of, id)).to.equal(isCovered));
+  }
 });
 
 describe('UpdateToken', () => {
