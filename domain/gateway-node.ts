@@ -6,7 +6,13 @@ import type { NodeId, OrgId } from './ids.ts';
 import { sameJson } from './json.ts';
 
 /** What a node is: text that it gives itself. */
-export type NodeIdentity = { readonly group: string; readonly tags: readonly string[]; readonly version: string };
+export type NodeIdentity = {
+  readonly group: string;
+  readonly tags: readonly string[];
+  readonly version: string;
+  /** X25519, 32 bytes as base64url: what secrets are sealed for. Absent in a node that gets none. */
+  readonly publicKey?: string;
+};
 
 /** An object that a node had to keep back; `keptRevision` is the one that it runs in its place, when there is one. */
 export type NodeError = {
@@ -57,7 +63,9 @@ function decide(command: GatewayNodeCommand, state: GatewayNodeState): readonly 
   switch (command.type) {
     case 'ReportGateway': {
       const { orgId, nodeId, group, tags, version, applied } = command;
-      const identity = { group, tags, version };
+      // A report without a key takes none away: the next key would come without its alarm.
+      const { publicKey = state.identity?.publicKey } = command;
+      const identity = { group, tags, version, ...(publicKey === undefined ? {} : { publicKey }) };
       const isKnown = sameJson(state.identity, identity) && state.since < maxSinceRegistration;
       return [
         ...(isKnown ? [] : [{ type: 'GatewayRegistered', orgId, nodeId, ...identity } as const]),
@@ -82,8 +90,9 @@ const told = (applied: GatewayNodeState['applied']) =>
 function evolve(state: GatewayNodeState, event: GatewayNodeEvent): GatewayNodeState {
   switch (event.type) {
     case 'GatewayRegistered': {
-      const { group, tags, version } = event;
-      return { ...state, identity: { group, tags, version }, since: 0 };
+      const { group, tags, version, publicKey } = event;
+      const key = publicKey === undefined ? {} : { publicKey };
+      return { ...state, identity: { group, tags, version, ...key }, since: 0 };
     }
     case 'GatewayDeregistered':
       return { since: 0 };

@@ -7,18 +7,26 @@ import type { Projection } from './projection.ts';
 import type { DocumentChange, DocumentReader } from './read-model-store.ts';
 
 /** A node as the log knows it; without `applied` it never had a configuration. */
-export type RegisteredNode = NodeIdentity & {
+export type RegisteredNode = Omit<NodeIdentity, 'publicKey'> & {
   readonly nodeId: NodeId;
   readonly orgId: OrgId;
   readonly registeredAt: string;
+  readonly key?: NodeKey;
   readonly applied?: Omit<AppliedConfig, 'ms'> & { readonly at: string };
+};
+
+/** What secrets are sealed for. `before`: the one that it took the place of. */
+export type NodeKey = {
+  readonly publicKey: string;
+  readonly since: string;
+  readonly before?: string;
 };
 
 const nodes = 'nodes';
 
 export const nodesProjection: Projection = {
   name: 'nodes',
-  version: 1,
+  version: 2,
   collections: [nodes],
   filter: { categories: ['gwnode'] },
   onPoison: 'park-by-stream',
@@ -28,9 +36,21 @@ export const nodesProjection: Projection = {
 function apply({ event, at }: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[] {
   switch (event.type) {
     case 'GatewayRegistered': {
-      const { nodeId, orgId, group, tags, version } = event;
+      const { nodeId, orgId, group, tags, version, publicKey } = event;
       const before = nodeOf(documents, nodeId);
-      return [put({ registeredAt: at.toISOString(), ...before, nodeId, orgId, group, tags, version })];
+      const key = keyAfter(before?.key, publicKey, at.toISOString());
+      return [
+        put({
+          registeredAt: at.toISOString(),
+          ...before,
+          nodeId,
+          orgId,
+          group,
+          tags,
+          version,
+          ...(key ? { key } : {}),
+        }),
+      ];
     }
     case 'GatewayConfigApplied': {
       const { nodeId, position, revision, snapshotSha256, errors } = event;
@@ -47,13 +67,19 @@ function apply({ event, at }: Recorded<DomainEvent>, documents: DocumentReader):
   }
 }
 
+/** A registration that is said again changes nothing. */
+function keyAfter(known: NodeKey | undefined, publicKey: string | undefined, at: string): NodeKey | undefined {
+  if (publicKey === undefined || publicKey === known?.publicKey) return known;
+  return { publicKey, since: at, ...(known ? { before: known.publicKey } : {}) };
+}
+
 const put = (node: RegisteredNode): DocumentChange => ({
   op: 'put',
   collection: nodes,
   document: { id: node.nodeId, sort: node.nodeId, labels: [`org:${node.orgId}`], body: node },
 });
 
-const nodeOf = (documents: DocumentReader, nodeId: NodeId): RegisteredNode | undefined =>
+export const nodeOf = (documents: DocumentReader, nodeId: NodeId): RegisteredNode | undefined =>
   documents.get(nodes, nodeId)?.body as RegisteredNode | undefined;
 
 /** In the order of their names. */

@@ -1,6 +1,6 @@
 /** Secrets of one object sealed for one gateway: what stands in a box, and the place that it is bound to. */
 import { createHash, type KeyObject } from 'node:crypto';
-import { openerOf, type Pair, rawOf, sealerFor } from './hpke.ts';
+import { openerOf, type Pair, publicKeyOf, rawOf, sealerFor } from './hpke.ts';
 
 /** A box opens as this object, as this event made it, on this node, and nowhere else. */
 export type BoxPlace = {
@@ -50,9 +50,19 @@ export function openBox(pair: Pair, place: BoxPlace, { enc, secrets }: NodeBox):
 const associated = ({ logId, era, node, kind, id, position }: BoxPlace, pointer: string): Buffer =>
   Buffer.from(JSON.stringify([logId, era, node, kind, id, position, pointer]));
 
+/** The public half as it travels: its 32 bytes, base64url. */
+export const nodeKeyText = (publicKey: KeyObject): string => textOf(rawOf(publicKey));
+
+/** Throws when the text is no key that anything can be sealed for. */
+export function readNodeKey(text: string): KeyObject {
+  const key = publicKeyOf(bytesOf(text));
+  // With a key of low order this throws.
+  sealerFor(key, info);
+  return key;
+}
+
 /** What people compare: hex of the SHA-256 over the 32 bytes. */
-export const nodeKeyIdOf = (publicKey: KeyObject): string =>
-  createHash('sha256').update(rawOf(publicKey)).digest('hex');
+export const nodeKeyIdOf = (text: string): string => createHash('sha256').update(bytesOf(text)).digest('hex');
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'base64url');

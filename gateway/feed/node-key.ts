@@ -13,24 +13,26 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Log } from '../ports.ts';
-import { type Pair, rawOf } from './hpke.ts';
-import { type BoxPlace, type NodeBox, nodeKeyIdOf, openBox } from './node-box.ts';
+import type { Pair } from './hpke.ts';
+import { type BoxPlace, type NodeBox, nodeKeyIdOf, nodeKeyText, openBox } from './node-box.ts';
 
 export type NodeKey = {
+  /** Id of this node. */
+  readonly node: string;
   /** The 32 bytes of the public half, base64url. */
   readonly publicKey: string;
   readonly keyId: string;
   /** Throws when the box was made for another key or place, or was changed. */
-  open(place: BoxPlace, box: NodeBox): ReturnType<typeof openBox>;
+  open(place: Omit<BoxPlace, 'node'>, box: NodeBox): ReturnType<typeof openBox>;
 };
 
 /** Throws when the file is there and holds no such key, or when every user may read it. */
-export function openNodeKey(file: string, log: Log): NodeKey {
+export function openNodeKey(file: string, node: string, log: Log): NodeKey {
   const pair = readPair(file) ?? makePair(file, log);
+  const publicKey = nodeKeyText(pair.publicKey);
   return {
-    publicKey: rawOf(pair.publicKey).toString('base64url'),
-    keyId: nodeKeyIdOf(pair.publicKey),
-    open: (place, box) => openBox(pair, place, box),
+    ...{ node, publicKey, keyId: nodeKeyIdOf(publicKey) },
+    open: (place, box) => openBox(pair, { ...place, node }, box),
   };
 }
 
@@ -75,7 +77,7 @@ function makePair(file: string, log: Log): Pair {
   }
   const made = readPair(file);
   if (!made) throw new Error(`the key of this node, ${file}, was removed while it was made`);
-  log.info('this node has a key for its secrets', { file, keyId: nodeKeyIdOf(made.publicKey) });
+  log.info('this node has a key for its secrets', { file, keyId: nodeKeyIdOf(nodeKeyText(made.publicKey)) });
   return made;
 }
 

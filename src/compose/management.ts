@@ -81,7 +81,7 @@ export async function startManagementRole(
   const months = settings.store.personalDataMonths;
   const keeper = startKeyUpkeep({ store, keyRing, months, now, log }, stack);
   const closing = new AbortController();
-  const nodes = createNodes({ store, cells, orgId, now });
+  const nodes = createNodes({ store, cells, orgId, now, log });
   const feed = createFeed({
     ...{ models, projector, identity: store.identity, signal: closing.signal },
     report: (report) => nodes.receive(report),

@@ -18,6 +18,8 @@ import {
 import { type NodeId, nodeStream, type OrgId, toNodeId } from '../../domain/ids.ts';
 import { CellConflict, type SharedCells } from '../../domain/shared-cells.ts';
 import { FeedRefusal, type GatewayReport } from '../../gateway/feed/feed.ts';
+import { nodeKeyIdOf } from '../../gateway/feed/node-box.ts';
+import type { Log } from '../../gateway/ports.ts';
 import { gatewayCategories } from '../../projections/gateway-config.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createKeyedMutex } from './keyed-mutex.ts';
@@ -27,6 +29,7 @@ export type NodesOptions = {
   readonly cells: SharedCells;
   readonly orgId: OrgId;
   readonly now: () => Date;
+  readonly log: Pick<Log, 'error'>;
 };
 
 /** What a node said last, in the cell that all management nodes share. */
@@ -61,7 +64,7 @@ const retainEvery = 100n;
 
 type Known = { readonly state: GatewayNodeState; readonly head: bigint | undefined };
 
-export function createNodes({ store, cells, orgId, now }: NodesOptions): Nodes {
+export function createNodes({ store, cells, orgId, now, log }: NodesOptions): Nodes {
   const exclusively = createKeyedMutex();
   const deliveries = createDeliveries(cells);
   let known: ReadonlyMap<string, Known> = new Map();
@@ -81,7 +84,9 @@ export function createNodes({ store, cells, orgId, now }: NodesOptions): Nodes {
       const events = gatewayNode.decide(command, before.state);
       try {
         const head = events.length === 0 ? before.head : await append(command, before.head, events, actor);
-        known = new Map([...known, [nodeId, { state: fold(gatewayNode, events, before.state), head }]]);
+        const state = fold(gatewayNode, events, before.state);
+        known = new Map([...known, [nodeId, { state, head }]]);
+        sayChangedKey(log, nodeId, before.state, state);
         return events.length > 0;
       } catch (error) {
         if (!(error instanceof WrongExpectedVersion) || attempt >= maxAttempts) throw error;
@@ -132,6 +137,15 @@ export function createNodes({ store, cells, orgId, now }: NodesOptions): Nodes {
   };
 }
 
+/** It may have lost its disk, or somebody else has its token. */
+function sayChangedKey(log: Pick<Log, 'error'>, node: NodeId, before: GatewayNodeState, now: GatewayNodeState): void {
+  const [was, is] = [before.identity?.publicKey, now.identity?.publicKey];
+  if (was === undefined || is === undefined || was === is) return;
+  log.error('the key of a gateway has changed: its secrets are sealed for the new one', {
+    ...{ node, keyId: nodeKeyIdOf(was), newKeyId: nodeKeyIdOf(is) },
+  });
+}
+
 type Actor = { readonly actorType: 'gateway' | 'token'; readonly actorId: string };
 
 /** Claims the name for the newest process that comes with it. */
@@ -165,12 +179,13 @@ const superseded = ({ node }: GatewayReport, { startedAt }: LastSeen): FeedRefus
   new FeedRefusal('node_superseded', `another process that started at ${startedAt} reports as ${node} since`);
 
 function commandOf(report: GatewayReport, orgId: OrgId): GatewayNodeCommand {
-  const { node, group, tags, version, position, revision, snapshotSha256, ms, rejected, source } = report;
+  const { node, group, tags, version, publicKey, position, revision, snapshotSha256, ms, rejected, source } = report;
   const applied = { position, revision, snapshotSha256, ms, errors: rejected };
   const nodeId = toNodeId(node);
   return {
     type: 'ReportGateway',
     ...{ orgId, nodeId, group, tags, version },
+    ...(publicKey === undefined ? {} : { publicKey }),
     ...(source === 'none' ? {} : { applied }),
   };
 }

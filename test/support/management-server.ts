@@ -104,7 +104,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
   const chained = chainedEventStore(measuredEventStore(wrap(store), metrics.appends));
   const cells = memoryCells();
   const signer = await openSigningKey({ cells, keyRing });
-  const nodes = createNodes({ store: chained, cells, orgId, now: options.now ?? (() => new Date()) });
+  const nodes = createNodes({ store: chained, cells, orgId, now: options.now ?? (() => new Date()), log });
   const feed = createFeed({
     ...{ models, projector, identity: store.identity, signal: new AbortController().signal },
     report: (report) => nodes.receive(report),

@@ -6,11 +6,13 @@ import type { NodeError } from '../../../domain/gateway-node.ts';
 import { toNodeId } from '../../../domain/ids.ts';
 import type { WebhookDelivery } from '../../../domain/webhook-delivery.ts';
 import { FeedRefusal, type GatewayReport } from '../../../gateway/feed/feed.ts';
-import { listNodes, type RegisteredNode } from '../../../projections/nodes.ts';
+import { nodeKeyIdOf } from '../../../gateway/feed/node-box.ts';
+import { listNodes, type NodeKey, type RegisteredNode } from '../../../projections/nodes.ts';
 import { readJsonObject } from '../bodies.ts';
 import type { Call } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
+import { demandOwnNode, registeredKey } from '../node-keys.ts';
 import { goneAfterMs, type LastSeen, lagOf } from '../nodes.ts';
 import { minRevision } from '../parameters.ts';
 import type { Reply } from '../responses.ts';
@@ -40,7 +42,7 @@ const unknown = (node: string): Rejection => new Rejection('gateway_unknown', `n
 
 async function shown(
   { store, now }: Services,
-  { nodeId, group, tags, version, applied }: RegisteredNode,
+  { nodeId, group, tags, version, key, applied }: RegisteredNode,
   seen: LastSeen | undefined,
   head: Position,
 ): Promise<JsonObject> {
@@ -48,7 +50,8 @@ async function shown(
   const errors = applied?.errors ?? [];
   const lag = await lagOf(store, position, head, now());
   const isGone = !seen || now().getTime() - Date.parse(seen.seenAt) > goneAfterMs;
-  const isDoubtful = errors.length > 0 || seen?.trouble !== undefined || seen?.source === 'none';
+  const isDoubtful =
+    errors.length > 0 || seen?.trouble !== undefined || seen?.source === 'none' || isAlarming(key, now());
   return {
     ...{ node: nodeId, group, tags, version: seen?.version ?? version },
     ...(seen ? { startedAt: seen.startedAt, lastSeen: seen.seenAt, source: seen.source, apis: seen.apis } : {}),
@@ -57,22 +60,36 @@ async function shown(
     rejected: errors.map(shownError),
     lag,
     ...(seen?.trouble ? { trouble: { ...seen.trouble } } : {}),
+    ...(key ? { key: shownKey(key) } : {}),
     health: isGone ? 'fail' : isDoubtful ? 'warn' : 'pass',
   };
 }
+
+/** A key that took the place of another one is looked at for so long. */
+const keyAlarmMs = 24 * 3_600_000;
+
+const isAlarming = (key: NodeKey | undefined, now: Date): boolean =>
+  key?.before !== undefined && now.getTime() - Date.parse(key.since) < keyAlarmMs;
+
+const shownKey = ({ publicKey, since, before }: NodeKey): JsonObject => ({
+  ...{ id: nodeKeyIdOf(publicKey), since },
+  ...(before === undefined ? {} : { before: nodeKeyIdOf(before) }),
+});
 
 const shownError = ({ position, ...error }: NodeError): JsonObject => ({
   ...error,
   ...(position === undefined ? {} : { position: shortPosition(position) }),
 });
 
-async function report({ params, body }: Call, { nodes, judgeReport }: Services): Promise<Reply> {
+async function report({ params, body, caller }: Call, { nodes, judgeReport }: Services): Promise<Reply> {
   const node = toNodeId(params['nodeId'] ?? '');
+  demandOwnNode(caller, node);
   const given = readJsonObject(body);
   const problems = judgeReport(given);
   if (problems.length > 0) throw new Rejection('body_malformed', `request malformed: ${problems.join('; ')}`);
+  const key = registeredKey(caller, given['publicKey']);
   try {
-    await nodes.receive(toReport(node, given as unknown as Omit<GatewayReport, 'node'>));
+    await nodes.receive({ ...toReport(node, given as unknown as Omit<GatewayReport, 'node'>), ...key });
   } catch (error) {
     if (!(error instanceof FeedRefusal && error.code === 'node_superseded')) throw error;
     throw new Rejection('node_superseded', error.message, { cause: error });
@@ -195,7 +212,7 @@ export const gatewayRoutes: readonly Route[] = [
       },
     },
     answer: { description: 'Taken', schema: status, example: { status: 'ok' } },
-    errors: ['body_malformed', 'body_unreadable', 'id_invalid', 'node_superseded'],
+    errors: ['body_malformed', 'body_unreadable', 'id_invalid', 'node_foreign', 'node_superseded'],
     handle: report,
   },
 ];

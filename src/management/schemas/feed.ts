@@ -55,6 +55,7 @@ export const feedSchemas: JsonObject = {
   }),
   GatewayReport: closed(
     {
+      publicKey: { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$', description: 'X25519, base64url.' },
       ...{ run: line, startedAt: line, group: line, tags: labels, version: line, source, apis: count },
       ...{ position: place, revision: place, snapshotSha256: line, ms: count, rejected, trouble },
       deliveries,
@@ -69,6 +70,7 @@ export const feedSchemas: JsonObject = {
       ...{ node: text, group: text, tags: labels, version: text, startedAt: text, lastSeen: text },
       ...{ position: text, revision: text, snapshotSha256: text, source, apis: count, rejected, trouble },
       lag: closed({ events: { type: ['integer', 'null'] }, seconds: count }),
+      key: closed({ id: text, since: text, before: text }, ['id', 'since']),
       health: { type: 'string', enum: ['pass', 'warn', 'fail'] },
     },
     ['node', 'group', 'tags', 'version', 'position', 'revision', 'rejected', 'lag', 'health'],

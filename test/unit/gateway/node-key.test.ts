@@ -2,8 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { publicKeyOf } from '../../../gateway/feed/hpke.ts';
-import { sealBox } from '../../../gateway/feed/node-box.ts';
+import { readNodeKey, sealBox } from '../../../gateway/feed/node-box.ts';
 import { openNodeKey } from '../../../gateway/feed/node-key.ts';
 import { listLog } from '../../support/gateway-start.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary.ts';
@@ -22,27 +21,27 @@ describe('the key of a gateway', () => {
 
   it('is made at the first start, and is the same at the next one', () => {
     const log = listLog();
-    const first = openNodeKey(file, log);
-    const again = openNodeKey(file, log);
+    const first = openNodeKey(file, 'edge-1', log);
+    const again = openNodeKey(file, 'edge-1', log);
     expect(again.publicKey).to.equal(first.publicKey);
-    const box = sealBox(publicKeyOf(Buffer.from(first.publicKey, 'base64url')), place, secrets);
+    const box = sealBox(readNodeKey(first.publicKey), place, secrets);
     expect(again.open(place, box)).to.deep.equal(secrets);
     expect(log.lines.map(({ fields }) => fields['keyId'])).to.deep.equal([first.keyId]);
     expect(readdirSync(folder.file('gateway'))).to.deep.equal(['node-key.pem']);
   });
 
   it('is another one where it was lost', () => {
-    const before = openNodeKey(file, listLog());
+    const before = openNodeKey(file, 'edge-1', listLog());
     rmSync(file);
-    const after = openNodeKey(file, listLog());
+    const after = openNodeKey(file, 'edge-1', listLog());
     expect(after.keyId).not.to.equal(before.keyId);
-    const box = sealBox(publicKeyOf(Buffer.from(before.publicKey, 'base64url')), place, secrets);
+    const box = sealBox(readNodeKey(before.publicKey), place, secrets);
     expect(() => after.open(place, box)).to.throw();
   });
 
   it('is in no line of the log', () => {
     const log = listLog();
-    openNodeKey(file, log);
+    openNodeKey(file, 'edge-1', log);
     const body = readFileSync(file, 'utf8').split('\n')[1] ?? 'none';
     expect(body).to.have.length.above(40);
     expect(JSON.stringify(log.lines)).not.to.contain(body);
@@ -50,13 +49,13 @@ describe('the key of a gateway', () => {
 
   if (process.platform !== 'win32') {
     it('is for its owner alone', () => {
-      openNodeKey(file, listLog());
+      openNodeKey(file, 'edge-1', listLog());
       expect(statSync(file).mode & 0o777).to.equal(0o600);
       expect(statSync(folder.file('gateway')).mode & 0o777).to.equal(0o700);
       chmodSync(file, 0o604);
-      expect(() => openNodeKey(file, listLog())).to.throw('chmod 600');
+      expect(() => openNodeKey(file, 'edge-1', listLog())).to.throw('chmod 600');
       chmodSync(file, 0o640);
-      openNodeKey(file, listLog());
+      openNodeKey(file, 'edge-1', listLog());
     });
   }
 
@@ -67,10 +66,10 @@ describe('the key of a gateway', () => {
   ];
   for (const [what, text, message] of broken) {
     it(`stops the start when it ${what}, and stays as it is`, () => {
-      openNodeKey(file, listLog());
+      openNodeKey(file, 'edge-1', listLog());
       writeFileSync(file, text());
       const before = readFileSync(file);
-      expect(() => openNodeKey(file, listLog())).to.throw(message);
+      expect(() => openNodeKey(file, 'edge-1', listLog())).to.throw(message);
       expect(readFileSync(file)).to.deep.equal(before);
     });
   }

@@ -1,0 +1,47 @@
+/** Whose secrets a request may get: those of the gateway that its token belongs to, sealed for the key that this one registered. */
+import { type NodeId, toNodeId } from '../../domain/ids.ts';
+import { coversNode } from '../../domain/token.ts';
+import { readNodeKey } from '../../gateway/feed/node-box.ts';
+import { nodeOf } from '../../projections/nodes.ts';
+import type { Caller } from './authenticate.ts';
+import type { Call } from './call.ts';
+import { awaitPosition } from './conditional.ts';
+import { Rejection } from './errors.ts';
+import type { Services } from './route.ts';
+
+/** A gateway and its key. */
+export type Recipient = { readonly node: NodeId; readonly publicKey: string };
+
+/** Throws 403 when the token belongs to another gateway. One that belongs to none may report for any. */
+export function demandOwnNode({ node: bound }: Pick<Caller, 'node'>, node: NodeId): void {
+  if (bound === undefined || coversNode(bound, node)) return;
+  throw new Rejection('node_foreign', `the token belongs to gateway ${bound}, not to ${node}`);
+}
+
+/** The key that a report brings; only a token of the gateway registers one. Throws 400 for what is none. */
+export function registeredKey({ node }: Pick<Caller, 'node'>, publicKey: unknown): { readonly publicKey?: string } {
+  if (node === undefined || publicKey === undefined) return {};
+  try {
+    readNodeKey(String(publicKey));
+  } catch (cause) {
+    const text = '/publicKey is no X25519 key that anything can be sealed for';
+    throw new Rejection('body_malformed', `request malformed: ${text}`, { cause });
+  }
+  return { publicKey: String(publicKey) };
+}
+
+/** Undefined for whoever sees masks: every token that belongs to no gateway. Throws 409 for a key that is not registered. */
+export async function recipientOf(
+  { caller, header }: Call,
+  { models, projector, store }: Pick<Services, 'models' | 'projector' | 'store'>,
+): Promise<Recipient | undefined> {
+  const [name, publicKey] = [header('x-svc-node'), header('x-svc-node-key')];
+  if (caller.node === undefined || name === undefined || publicKey === undefined) return undefined;
+  const node = toNodeId(name);
+  demandOwnNode(caller, node);
+  const isRegistered = (): boolean => nodeOf(models, node)?.key?.publicKey === publicKey;
+  // The report that brought it may be younger than the read model.
+  if (!isRegistered()) await awaitPosition(['nodes'], await store.head(), projector.waitFor);
+  if (isRegistered()) return { node, publicKey };
+  throw new Rejection('node_key_unknown', `gateway ${node} has not registered this key: its next report does`);
+}
