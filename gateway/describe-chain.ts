@@ -1,8 +1,14 @@
 /** The effective chain of an API for people: the rows of `stack.ts` that are on, the upstream, and why a configured block is none of them. */
 import { canonical } from '../domain/api/classic/codec.ts';
-import { type ApiDefinition, type ApiDocument, gatewayExtension } from '../domain/api/definition.ts';
+import { ownVersions } from '../domain/api/classic/own-versions.ts';
+import {
+  type ApiDefinition,
+  type ApiDocument,
+  gatewayExtension,
+  type OwnVersioning,
+} from '../domain/api/definition.ts';
 import type { Json, JsonObject } from '../domain/event.ts';
-import { at, isObject, isOn, objectAt, pointerStep } from '../domain/json.ts';
+import { at, isObject, isOn, objectAt, pointerStep, withoutMember } from '../domain/json.ts';
 import { type StackRow, stack } from './stack.ts';
 
 export type ChainEntry = {
@@ -22,6 +28,7 @@ export type ChainEntry = {
 
 /** First what runs, in the order in which it runs, then what is configured and does not. */
 export function describeChain(definition: ApiDefinition, document: ApiDocument): readonly ChainEntry[] {
+  if (definition.ownVersions) return [ownVersionEntry(definition.ownVersions)];
   const extension = objectAt(canonical(document), gatewayExtension) ?? {};
   const rows = (phase: StackRow['phase']): readonly ChainEntry[] =>
     stack.filter((row) => row.phase === phase && row.on(definition)).map((row) => running(row, definition, extension));
@@ -40,6 +47,17 @@ export function describeChain(definition: ApiDefinition, document: ApiDocument):
   return [...runs, ...idle, ...otherBlocks(extension)];
 }
 
+export type VersionChain = { readonly name: string; readonly chain: readonly ChainEntry[] };
+
+/** Of an API with versions inside: the chain of each. */
+export function describeVersions({ ownVersions: own }: ApiDefinition, document: ApiDocument): readonly VersionChain[] {
+  const forms = new Map(ownVersions(document).map(({ name, form }) => [name, withoutMember(form, 'definition')]));
+  return (own?.versions ?? []).map((definition) => {
+    const name = definition.versionName ?? '';
+    return { name, chain: describeChain(definition, forms.get(name) ?? {}) };
+  });
+}
+
 const pointerTo = (path: readonly string[]): string => `/${[gatewayExtension, ...path].map(pointerStep).join('/')}`;
 
 const versionPlace = ['info', 'versioning'] as const;
@@ -54,6 +72,11 @@ const versionEntry = (versioning: ApiDefinition['versioning']): readonly ChainEn
         },
       ]
     : [];
+
+const ownVersionEntry = ({ versions, ...reading }: OwnVersioning): ChainEntry => ({
+  ...{ name: 'version', phase: 'request', source: 'global', pointer: '/version_data', runs: true },
+  settings: { ...reading, versions: versions.map(({ versionName = '' }) => versionName) },
+});
 
 function idleVersions(extension: JsonObject): readonly ChainEntry[] {
   const block = objectAt(extension, ...versionPlace);

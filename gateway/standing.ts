@@ -84,11 +84,17 @@ export function healthOf(standing: Standing): Health {
 
 /** For the control listener; addresses without credentials. */
 export function configOf({ compiled, position, source }: Standing): unknown {
-  const apis = [...(compiled?.apis.values() ?? [])].map(({ object, route, steps }) => {
+  const apis = [...(compiled?.apis.values() ?? [])].map(({ object, route, steps, own }) => {
     const { apiId: id, name, domain, listenPath, active, internal, upstream } = route.definition;
     const { revision, sha256 } = object;
     const what = { id, name, domain, listenPath, active, internal };
-    return { ...what, revision, sha256, upstream: withoutCredentials(upstream.url), steps };
+    const versions = own?.versions.map((one) => ({
+      name: one.route.version,
+      upstream: withoutCredentials(one.route.definition.upstream.url),
+      steps: one.steps,
+    }));
+    const inside = versions ? { versions } : {};
+    return { ...what, revision, sha256, upstream: withoutCredentials(upstream.url), steps, ...inside };
   });
   return { revision: revisionNumber(compiled), position, source, apis, errors: compiled?.rejected ?? [] };
 }

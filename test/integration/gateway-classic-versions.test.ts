@@ -255,4 +255,18 @@ describe('versions inside a Classic definition', () => {
     expect(gateway.gateway.applied().rejected[0]?.message).to.match(/^\/version_data\/versions\/v2\/override_target: /);
     expect(await asked('/orders/a', version('v2'))).to.deep.include(served('/two/a'));
   });
+
+  it('stand in the configuration that the node shows, without credentials', async () => {
+    const target = upstream.url.replace('//', '//user:clear@');
+    await put(orders({}, { versions: versions({ v3: { override_target: target, global_size_limit: 1 } }) }));
+    const shown = (await (await fetch(`${gateway.control}/svc/config`)).json()) as {
+      readonly apis: readonly JsonObject[];
+    };
+    const api = shown.apis.find(({ id }) => id === 'orders');
+    expect(api?.['versions']).to.deep.include({
+      name: 'v3',
+      upstream: upstream.url.replace('//', '//***@'),
+      steps: ['request-size'],
+    });
+  });
 });

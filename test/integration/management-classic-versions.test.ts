@@ -135,4 +135,35 @@ describe('versions inside a Classic definition, at the management API', () => {
       }
     });
   });
+
+  it('are shown with the chain of each', async () => {
+    const versions = {
+      v1: { global_headers: { 'x-a': 'b' }, expires: '2999-01-01 00:00' },
+      v2: { override_target: 'http://127.0.0.1:9002/two', global_size_limit: 9 },
+    };
+    const members = { CORS: { enable: true }, version_data: { default_version: 'v2' } };
+    await create(inVersions('chained', versions, members));
+    const { json: shown } = await send('GET', '/api/apis/chained/chain');
+    expect(shown['problems']).to.deep.equal([]);
+    expect(shown['chain']).to.deep.equal([
+      {
+        ...{ name: 'version', phase: 'request', source: 'global', pointer: '/version_data', runs: true },
+        settings: {
+          ...{ location: 'header', key: 'x-v', default: 'v2', strip: false, fallbackToDefault: false },
+          versions: ['v1', 'v2'],
+        },
+      },
+    ]);
+    const chains = shown['versions'] as readonly { readonly name: string; readonly chain: readonly JsonObject[] }[];
+    expect(
+      chains.map(({ name, chain }) => [name, chain.filter(({ runs }) => runs).map((entry) => entry['name'])]),
+    ).to.deep.equal([
+      ['v1', ['expiry', 'cors', 'request-headers', 'upstream']],
+      ['v2', ['cors', 'request-size', 'upstream']],
+    ]);
+    const settingsOf = (index: number, name: string) =>
+      chains[index]?.chain.find((one) => one['name'] === name)?.['settings'];
+    expect(settingsOf(0, 'expiry')).to.deep.equal({ versionExpiresAt: '2999-01-01T00:00:00.000Z' });
+    expect(settingsOf(1, 'upstream')).to.include({ url: 'http://127.0.0.1:9002/two' });
+  });
 });

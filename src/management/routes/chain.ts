@@ -1,7 +1,9 @@
 /** The effective chain of an API: every step with its source and settings, and why a configured one does not run. */
+
+import type { JsonObject } from '../../../domain/event.ts';
 import { shortPosition } from '../../../domain/event-store.ts';
 import { toApiId } from '../../../domain/ids.ts';
-import { describeChain } from '../../../gateway/describe-chain.ts';
+import { describeChain, describeVersions, type VersionChain } from '../../../gateway/describe-chain.ts';
 import type { Call } from '../call.ts';
 import { etagOf } from '../conditional.ts';
 import * as parameter from '../parameters.ts';
@@ -14,6 +16,7 @@ async function show(call: Call, services: Services): Promise<Reply> {
   const { kind, document, revision, position } = await readApi(call, services, apiId);
   const { definition, problems } = services.checkApi({ apiId, orgId: call.caller.orgId, kind, document });
   const chain = definition ? describeChain(definition, document) : [];
+  const versions = definition ? describeVersions(definition, document) : [];
   const headers = {
     ETag: etagOf(revision, services.store.identity.era),
     'x-svc-revision': shortPosition(position),
@@ -25,11 +28,17 @@ async function show(call: Call, services: Services): Promise<Reply> {
       ...{ id: apiId, revision: Number(revision), active: definition?.active ?? false },
       internal: definition?.internal ?? false,
       chain: chain.map((entry) => ({ ...entry })),
+      ...(versions.length === 0 ? {} : { versions: versions.map(shownVersion) }),
       // A definition of long ago that the rules of this version refuse: gateways keep what they have.
       problems: problems.map((problem) => ({ ...problem })),
     },
   };
 }
+
+const shownVersion = ({ name, chain }: VersionChain): JsonObject => ({
+  name,
+  chain: chain.map((entry) => ({ ...entry })),
+});
 
 export const chainRoutes: readonly Route[] = [
   {

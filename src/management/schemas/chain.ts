@@ -33,6 +33,10 @@ export const chainSchemas: JsonObject = {
     properties: {
       ...{ id: text, revision: { type: 'integer' }, active: flag, internal: flag },
       ...{ chain: list(entry), problems: list(problem) },
+      versions: {
+        ...list({ type: 'object', required: ['name', 'chain'], properties: { name: text, chain: list(entry) } }),
+        description: 'Of an API with versions inside: the chain of each. The chain of the API picks among them.',
+      },
     },
   },
 };
