@@ -13,6 +13,16 @@ export type Filter = {
   readonly streams?: readonly string[];
 };
 
+/**
+ * Which events say nothing that a later one does not say again: those of `types`, of a schema that the reader knows, that
+ * one of `by` follows in the same stream.
+ */
+export type Superseding = {
+  readonly types: readonly string[];
+  readonly by: readonly string[];
+  readonly maxSchema: number;
+};
+
 /** An event on its way in. `data` is UTF-8 JSON text after sealing; `id` is a UUID that is unique in the whole log. */
 export type NewEvent = {
   readonly id: string;
@@ -95,11 +105,13 @@ export interface EventStore {
   readAll(options: { readonly after: Position; readonly limit: number; readonly filter?: Filter }): Promise<Page>;
   /**
    * Every matching event after `after` exactly once, in order, from catch-up to live without a seam (P9). Empty batches move
-   * the checkpoint when the filter matches nothing (P10). Ends when the signal aborts.
+   * the checkpoint when the filter matches nothing (P10). Ends when the signal aborts. With `superseding`, until it is
+   * caught up for the first time, an event that a later one of its batch supersedes may come with an empty payload.
    */
   subscribe(options: {
     readonly after: Position;
     readonly filter?: Filter;
+    readonly superseding?: Superseding;
     readonly signal: AbortSignal;
   }): AsyncIterable<Batch>;
   /** The last position whose event was stored at or before `time`; `''` when there is none. */
@@ -116,6 +128,22 @@ export interface EventStore {
   close(): Promise<void>;
   readonly identity: LogIdentity;
   readonly can: Capabilities;
+}
+
+/** The places in the list of those events that a later one of it supersedes. */
+export function supersededIn(
+  events: readonly Pick<StoredEvent, 'stream' | 'type' | 'schema'>[],
+  { types, by, maxSchema }: Superseding,
+): ReadonlySet<number> {
+  const found = new Set<number>();
+  const followed = new Set<string>();
+  for (let index = events.length - 1; index >= 0; index--) {
+    const event = events[index];
+    if (!event) continue;
+    if (followed.has(event.stream) && types.includes(event.type) && event.schema <= maxSchema) found.add(index);
+    if (by.includes(event.type) && event.schema <= maxSchema) followed.add(event.stream);
+  }
+  return found;
 }
 
 export type EventStoreErrorCode =

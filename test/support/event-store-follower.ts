@@ -1,5 +1,7 @@
 /** Follows an event store in a test and lets it wait for what it wants to see. */
-import type { Batch, EventStore, Filter, Position, StoredEvent } from '../../domain/event-store.ts';
+import type { Batch, EventStore, Position, StoredEvent } from '../../domain/event-store.ts';
+
+type Following = Omit<Parameters<EventStore['subscribe']>[0], 'signal'>;
 
 /** One open subscription; reads on by itself until it is stopped. */
 export class Follower implements AsyncDisposable {
@@ -12,7 +14,7 @@ export class Follower implements AsyncDisposable {
     readonly reject: (error: unknown) => void;
   }[] = [];
 
-  constructor(store: EventStore, options: { readonly after?: Position; readonly filter?: Filter } = {}) {
+  constructor(store: EventStore, options: Partial<Following> = {}) {
     this.#done = this.#run(store, { after: '', ...options });
     this.#done.catch(() => undefined);
   }
@@ -54,7 +56,7 @@ export class Follower implements AsyncDisposable {
     await this.#done.catch(() => undefined);
   }
 
-  async #run(store: EventStore, options: { readonly after: Position; readonly filter?: Filter }): Promise<void> {
+  async #run(store: EventStore, options: Following): Promise<void> {
     for await (const batch of store.subscribe({ ...options, signal: this.#abort.signal })) {
       this.batches.push(batch);
       for (const { isMet, resolve } of this.#waiting) if (isMet()) resolve();

@@ -31,8 +31,9 @@ import {
 } from './event-rules.ts';
 import { fromMessage } from './sqlite-errors.ts';
 import type { SqliteLogOptions } from './sqlite-log.ts';
+import { unpackEvents } from './sqlite-page.ts';
 import type { CallName, Calls, Reply, Request } from './sqlite-protocol.ts';
-import { Doorbell, follow } from './subscription.ts';
+import { Doorbell, follow, type PageRange } from './subscription.ts';
 
 export type SqliteEventStoreOptions = Omit<SqliteLogOptions, 'newLogId'> & {
   /** ms since 1970. Default: the clock of the machine. */
@@ -143,19 +144,19 @@ export class SqliteEventStore implements EventStore, AsyncDisposable {
 
   async readStream(stream: string, range: Parameters<EventStore['readStream']>[1]): Promise<readonly StoredEvent[]> {
     checkLimit(range.limit);
-    return this.#call('readStream', stream, range);
+    return unpackEvents(await this.#call('readStream', stream, range));
   }
 
   async readAll({ after, limit, filter }: Parameters<EventStore['readAll']>[0]): Promise<Page> {
     checkLimit(limit);
-    fromPosition(after);
-    return this.#call('readAll', { after, limit, ...(filter && { filter }) });
+    return this.#page({ after, limit, ...(filter && { filter }) });
   }
 
   async *subscribe(options: Parameters<EventStore['subscribe']>[0]): AsyncGenerator<Batch> {
     if (this.#followers++ === 0) await this.#call('watch', true);
     try {
-      yield* follow({ readAll: (page) => this.readAll(page), grown: (...at) => this.#grown(...at) }, options);
+      const log = { canSkim: true, readAll: (page: PageRange) => this.#page(page) };
+      yield* follow({ ...log, grown: (...at) => this.#grown(...at) }, options);
     } finally {
       if (--this.#followers === 0 && !this.#end) await this.#call('watch', false);
     }
@@ -225,6 +226,12 @@ export class SqliteEventStore implements EventStore, AsyncDisposable {
         return this.#call('removeCell', key);
       },
     };
+  }
+
+  async #page(range: PageRange): Promise<Page> {
+    fromPosition(range.after);
+    const { packed, next, atHead } = await this.#call('readAll', range);
+    return { events: unpackEvents(packed), next, atHead };
   }
 
   #call<Name extends CallName>(call: Name, ...args: Parameters<Calls[Name]>): Promise<ReturnType<Calls[Name]>> {

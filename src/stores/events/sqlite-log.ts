@@ -5,14 +5,23 @@ import {
   EventStoreError,
   type Filter,
   type LogIdentity,
-  type Page,
   type Position,
-  type StoredEvent,
   type StoreHealth,
+  type Superseding,
+  supersededIn,
 } from '../../../domain/event-store.ts';
 import { type Database, openDatabase, type Row, type SqlValue } from '../sqlite.ts';
-import { fromPosition, maxPageBytes, maxScannedPositions, responseLifeMs, toPosition } from './event-rules.ts';
+import {
+  fromPosition,
+  maxPageBytes,
+  maxScannedPositions,
+  maxSkimmedPositions,
+  responseLifeMs,
+  toPosition,
+} from './event-rules.ts';
+import { type PackableEvent, type PackedEvents, type PackedPage, packEvents } from './sqlite-page.ts';
 import { prepareLog } from './sqlite-schema.ts';
+import type { PageRange } from './subscription.ts';
 
 export type SqliteLogOptions = {
   readonly path: string;
@@ -31,10 +40,11 @@ export type StreamRange = {
   readonly limit: number;
 };
 
-const columns = 'position, stream, revision, event_id, type, schema, at_ms, data, encoding, meta';
+const envelope = 'position, stream, revision, event_id, type, schema, at_ms, encoding, meta';
+const columns = `${envelope}, data`;
 
 /** Each list is NULL when the filter does not have it; lists are JSON arrays so that the statement is always the same. */
-const filtered = `SELECT ${columns} FROM events WHERE position > ?1 AND position <= ?2
+const filtered = (selected: string): string => `SELECT ${selected} FROM events WHERE position > ?1 AND position <= ?2
   AND (?3 IS NULL OR CASE instr(stream, '-') WHEN 0 THEN stream ELSE substr(stream, 1, instr(stream, '-') - 1) END
        IN (SELECT value FROM json_each(?3)))
   AND (?4 IS NULL OR type IN (SELECT value FROM json_each(?4)))
@@ -61,34 +71,58 @@ export class SqliteLog {
     }
   }
 
-  readStream(
-    stream: string,
-    { from = 0n, to = lastRevision, back = false, limit }: StreamRange,
-  ): readonly StoredEvent[] {
+  readStream(stream: string, { from = 0n, to = lastRevision, back = false, limit }: StreamRange): PackedEvents {
     const rows = this.database
       .prepare(
         `SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? AND revision <= ?
          ORDER BY revision ${back ? 'DESC' : 'ASC'} LIMIT ?`,
       )
       .iterate(stream, from, to, limit);
-    return takePage(rows).events;
+    return packEvents(takePage(rows).events);
   }
 
-  readAll({ after, limit, filter }: { after: Position; limit: number; filter?: Filter }): Page {
+  readAll({ after, limit, filter, superseding }: PageRange): PackedPage {
     const start = fromPosition(after);
     const head = this.headNumber();
-    const end = filter ? Math.min(head, start + maxScannedPositions) : head;
-    const lists = [filter?.categories, filter?.types, filter?.streams].map((list) =>
-      list ? JSON.stringify(list) : null,
-    );
-    const rows = filter
-      ? this.database.prepare(filtered).iterate(start, end, ...lists, limit + 1)
-      : this.database
-          .prepare(`SELECT ${columns} FROM events WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`)
-          .iterate(start, end, limit + 1);
-    const { events, isWhole } = takePage(rows, limit);
-    const next = isWhole ? toPosition(Math.max(start, end)) : (events.at(-1)?.position ?? after);
-    return { events, next, atHead: fromPosition(next) >= head };
+    const scanned = superseding ? maxSkimmedPositions : maxScannedPositions;
+    const end = filter ? Math.min(head, start + scanned) : head;
+    const { events, isWhole } = superseding
+      ? this.#skim(this.#rows(`${envelope}, length(data) AS bytes`, { start, end, limit, filter }), limit, superseding)
+      : takePage(this.#rows(columns, { start, end, limit, filter }), limit);
+    const last = Number(events.at(-1)?.row['position'] ?? start);
+    const next = isWhole ? Math.max(start, end) : last;
+    return { packed: packEvents(events), next: next === start ? after : toPosition(next), atHead: next >= head };
+  }
+
+  #rows(selected: string, { start, end, limit, filter }: RowRange): IterableIterator<Row> {
+    if (!filter) {
+      const all = `SELECT ${selected} FROM events WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`;
+      return this.database.prepare(all).iterate(start, end, limit + 1);
+    }
+    const lists = [filter.categories, filter.types, filter.streams].map((list) => (list ? JSON.stringify(list) : null));
+    return this.database.prepare(filtered(selected)).iterate(start, end, ...lists, limit + 1);
+  }
+
+  /** Payloads are read of those events alone that no later one of the page supersedes. */
+  #skim(found: Iterable<Row>, limit: number, superseding: Superseding): TakenPage {
+    const rows = [...found];
+    const taken = rows.slice(0, limit);
+    const kept = (): readonly { readonly row: Row; readonly isKept: boolean }[] => {
+      const passed = supersededIn(taken.map(toPlace), superseding);
+      return taken.map((row, index) => ({ row, isKept: !passed.has(index) }));
+    };
+    let page = kept();
+    // A shorter page supersedes less, so what is kept is looked up anew.
+    while (taken.length > 1 && bytesOf(page) > maxPageBytes) {
+      taken.splice(taken.length >> 1);
+      page = kept();
+    }
+    const payload = this.database.prepare('SELECT data FROM events WHERE position = ?');
+    const events = page.map(({ row, isKept }): PackableEvent => {
+      const position = row['position'] ?? 0;
+      return { row, data: isKept ? decode({ ...row, ...payload.get(position) }) : nothing };
+    });
+    return { events, isWhole: taken.length === rows.length };
   }
 
   /** Times never go back with positions, so the place is found by halving; holes that retention left do not matter. */
@@ -176,45 +210,50 @@ export class SqliteLog {
 
 const lastRevision = 2n ** 63n - 1n;
 
-/** P8: at most `limit` events and 16 MiB, but at least one. `isWhole` says that no row was left. */
-function takePage(rows: Iterable<Row>, limit = Number.POSITIVE_INFINITY): { events: StoredEvent[]; isWhole: boolean } {
-  const events: StoredEvent[] = [];
+type RowRange = Pick<PageRange, 'limit'> & {
+  readonly start: number;
+  readonly end: number;
+  readonly filter: Filter | undefined;
+};
+
+const nothing = new Uint8Array();
+
+const toPlace = (row: Row) => ({
+  stream: String(row['stream']),
+  type: String(row['type']),
+  schema: Number(row['schema']),
+});
+
+const bytesOf = (page: readonly { readonly row: Row; readonly isKept: boolean }[]): number =>
+  page.reduce((sum, { row, isKept }) => sum + (isKept ? Number(row['bytes']) : 0), 0);
+
+/** `isWhole` says that no row was left. */
+type TakenPage = { readonly events: readonly PackableEvent[]; readonly isWhole: boolean };
+
+/** P8: at most `limit` events and 16 MiB, but at least one. */
+function takePage(rows: Iterable<Row>, limit = Number.POSITIVE_INFINITY): TakenPage {
+  const events: PackableEvent[] = [];
   let bytes = 0;
   for (const row of rows) {
     if (events.length === limit) return { events, isWhole: false };
-    const event = toEvent(row);
-    bytes += event.data.byteLength;
+    const data = decode(row);
+    bytes += data.byteLength;
     if (events.length > 0 && bytes > maxPageBytes) return { events, isWhole: false };
-    events.push(event);
+    events.push({ row, data });
   }
   return { events, isWhole: true };
 }
 
-function toEvent(row: Row): StoredEvent {
-  const position = Number(row['position']);
-  return {
-    id: String(row['event_id']),
-    type: String(row['type']),
-    schema: Number(row['schema']),
-    data: decode(position, row['data'], row['encoding']),
-    meta: JSON.parse(String(row['meta'])) as Record<string, string>,
-    stream: String(row['stream']),
-    revision: BigInt(Number(row['revision'])),
-    position: toPosition(position),
-    at: new Date(Number(row['at_ms'])),
-  };
-}
-
-function decode(position: number, data: SqlValue | undefined, encoding: SqlValue | undefined): Uint8Array {
+function decode({ position, data, encoding }: Row): Uint8Array {
   if (!(data instanceof Uint8Array)) throw corrupt(position);
   if (encoding === 0) return data;
   if (encoding !== 1) throw corrupt(position);
   try {
-    return new Uint8Array(zstdDecompressSync(data));
+    return zstdDecompressSync(data);
   } catch (cause) {
     throw corrupt(position, cause);
   }
 }
 
-const corrupt = (position: number, cause?: unknown): EventStoreError =>
+const corrupt = (position: SqlValue | undefined, cause?: unknown): EventStoreError =>
   new EventStoreError('Corrupt', `the payload at position ${position} cannot be read`, { cause });

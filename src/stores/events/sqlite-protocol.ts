@@ -3,11 +3,8 @@ import type {
   Appended,
   AppendOptions,
   CommandRecord,
-  EventStore,
   LogIdentity,
-  Page,
   Position,
-  StoredEvent,
   StoreHealth,
   Write,
 } from '../../../domain/event-store.ts';
@@ -16,12 +13,14 @@ import type { RetentionRule } from './event-rules.ts';
 import type { CellWrite } from './sqlite-cells.ts';
 import type { ErrorMessage } from './sqlite-errors.ts';
 import type { StreamRange } from './sqlite-log.ts';
+import type { PackedEvents, PackedPage } from './sqlite-page.ts';
+import type { PageRange } from './subscription.ts';
 
 /** The calls that the worker answers, by name. Times are ms since 1970 and come from the store's clock. */
 export type Calls = {
   append(writes: readonly Write[], options: Omit<AppendOptions, 'timeoutMs'>, nowMs: number): Appended;
-  readStream(stream: string, range: StreamRange): readonly StoredEvent[];
-  readAll(page: Parameters<EventStore['readAll']>[0]): Page;
+  readStream(stream: string, range: StreamRange): PackedEvents;
+  readAll(page: PageRange): PackedPage;
   positionAt(timeMs: number): Position;
   command(id: string, nowMs: number): CommandRecord | undefined;
   retain(stream: string, rule: RetentionRule, nowMs: number): void;

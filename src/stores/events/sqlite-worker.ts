@@ -44,7 +44,8 @@ class LogThread {
     }
     if (request.call === 'close') this.#flush();
     try {
-      this.#say({ type: 'answer', id: request.id, value: this.#answer(request) });
+      const value = this.#answer(request);
+      this.#port.postMessage({ type: 'answer', id: request.id, value } satisfies Reply, payloadsOf(value));
     } catch (error) {
       this.#say({ type: 'failure', id: request.id, error: toMessage(toStoreError(error, 'other')) });
     }
@@ -125,6 +126,13 @@ class LogThread {
     if (hasGrown) this.#say({ type: 'grown', head: this.#log.head() });
     this.#poll = setTimeout(() => this.#look(hasGrown ? minPollMs : Math.min(maxPollMs, waitMs * 1.5)), waitMs);
   }
+}
+
+/** Payloads of events move to the other thread, nothing is copied. */
+function payloadsOf(value: ReturnType<Calls[OtherCall['call']]>): readonly ArrayBuffer[] {
+  if (typeof value !== 'object') return [];
+  const packed = 'packed' in value ? value.packed : value;
+  return 'payloads' in packed ? [packed.payloads.buffer] : [];
 }
 
 const isFault = (outcome: unknown): boolean => outcome instanceof EventStoreError && isFaultCode(outcome);

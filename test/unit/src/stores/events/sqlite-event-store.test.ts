@@ -176,6 +176,37 @@ describe('the SQLite event store', () => {
     });
   });
 
+  describe('for a reader that can do without what is superseded', () => {
+    const log = usingLog(() => openTemporaryLog());
+    const superseding = { types: ['Changed'], by: ['Changed'], maxSchema: 1 };
+    const changed = (size: number) => event({ type: 'Changed', data: Buffer.alloc(size, 'a') });
+    const sizes = ({ batches }: Follower): readonly (readonly number[])[] =>
+      batches.flatMap((batch) => ('events' in batch ? [batch.events.map(({ data }) => data.byteLength)] : []));
+
+    it('reads thousands of events at once, and the last payload of each stream', async () => {
+      const { store } = log();
+      await append(store, [write('a-1', 'any', ...Array.from({ length: 3_000 }, () => changed(100)))]);
+      await append(store, [write('b-1', 'any', changed(10_000), changed(20_000), event())]);
+      await using follower = new Follower(store, { superseding });
+      await follower.until(() => follower.timesCaughtUp === 1);
+      const plain = event().data.byteLength;
+      expect(sizes(follower)).to.deep.equal([[...Array(2_999).fill(0), 100, 0, 20_000, plain]]);
+    });
+
+    it('makes the page shorter when what it has to hand over has more than 16 MiB', async () => {
+      const { store } = log();
+      const noise = () => event({ data: Buffer.from(crypto.getRandomValues(new Uint8Array(60_000))) });
+      for (let part = 0; part < 4; part++) {
+        await append(store, [write(`a-${part}`, 'any', changed(1), ...Array.from({ length: 98 }, noise), changed(2))]);
+      }
+      await using follower = new Follower(store, { superseding });
+      await follower.until(() => follower.timesCaughtUp === 1);
+      expect(sizes(follower).map((page) => page.length)).to.deep.equal([200, 200]);
+      expect(sizes(follower).every((page) => page.reduce((sum, size) => sum + size, 0) <= 16 * 2 ** 20)).to.equal(true);
+      expect(ids(follower.events)).to.deep.equal(ids(await readWholeLog(store)));
+    });
+  });
+
   describe('when its thread ends', () => {
     const log = usingLog(() => openTemporaryLog());
 
