@@ -58,6 +58,10 @@ export function tagsOf(document: ApiDocument): readonly string[] {
   return isOn(labels) ? texts(at(labels, 'tags')) : [];
 }
 
+/** Whether creating or changing a key leaves the quota of the key for this API as it is. */
+export const skipsQuotaReset = (document: ApiDocument): boolean =>
+  at(canonicalHead(document), gatewayExtension, 'middleware', 'global', 'skipQuotaReset') === true;
+
 function readUpstream(upstream: JsonObject): ApiDefinition['upstream'] {
   const url = textAt(upstream, 'url');
   const rateLimit = readRateLimit(upstream['rateLimit']);

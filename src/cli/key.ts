@@ -62,11 +62,15 @@ export function key(command: Command, terminal: Terminal): void {
     .description('replace what a key may do, or change members of it')
     .option('--file <file>', 'the whole document')
     .option('--merge <file>', 'what is to be different (merge patch: null takes a member away)')
+    .option('--keep-quota', 'with --file: the quota goes on as it is, and does not begin anew')
     .action((hash: string, flags: UpdateFlags) => update(terminal, hash, flags));
   writing(leaf(command, 'rotate <hash>'))
     .description('make another key that may do the same and print it, once; the one before ends')
     .option('--overlap <span>', 'the one before goes on for so long, for example 1h (else it ends at once)')
     .action((hash: string, flags: RotateFlags) => rotate(terminal, hash, flags));
+  writing(leaf(command, 'reset-quota <hash>'))
+    .description('begin the quota of a key anew, on every gateway')
+    .action((hash: string, flags: WriteFlags) => resetQuota(terminal, hash, flags));
   writing(leaf(command, 'delete <hash>'))
     .description('delete a key')
     .action((hash: string, flags: WriteFlags) => remove(terminal, hash, flags));
@@ -141,14 +145,17 @@ async function printKey(terminal: Terminal, flags: WriteFlags, body: unknown): P
   terminal.printError(`Key ${hash}. This is the only time that it is shown; svc key delete ${hash} ends it.`);
 }
 
-type UpdateFlags = WriteFlags & { readonly file?: string; readonly merge?: string };
+type UpdateFlags = WriteFlags & { readonly file?: string; readonly merge?: string; readonly keepQuota?: boolean };
 
 async function update(terminal: Terminal, hash: string, flags: UpdateFlags): Promise<void> {
-  const { file, merge } = flags;
+  const { file, merge, keepQuota } = flags;
+  if (keepQuota && file === undefined) throw new UsageError('--keep-quota goes with --file: a merge keeps it anyway');
   if ((file === undefined) === (merge === undefined)) throw new UsageError('give --file FILE or --merge FILE');
   const method = merge === undefined ? 'PUT' : 'PATCH';
   const body = readObject(terminal, merge ?? file ?? '');
-  const answer = await connect(terminal, flags).send(method, path(hash), { body, ...requestOf(flags) });
+  const { query, headers } = requestOf(flags);
+  const request = { body, headers, query: { ...query, ...(keepQuota ? { suppress_reset: 'true' } : {}) } };
+  const answer = await connect(terminal, flags).send(method, path(hash), request);
   if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, answer.body);
   terminal.print(`key ${hash} is changed`);
 }
@@ -159,6 +166,12 @@ async function rotate(terminal: Terminal, hash: string, flags: RotateFlags): Pro
   const body = flags.overlap === undefined ? {} : { overlap: flags.overlap };
   const answer = await connect(terminal, flags).send('POST', `${path(hash)}/rotate`, { body, ...requestOf(flags) });
   await printKey(terminal, flags, answer.body);
+}
+
+async function resetQuota(terminal: Terminal, hash: string, flags: WriteFlags): Promise<void> {
+  const { body } = await connect(terminal, flags).send('POST', `${path(hash)}/reset-quota`, requestOf(flags));
+  if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, body);
+  terminal.print(`the quota of key ${hash} begins anew`);
 }
 
 async function remove(terminal: Terminal, hash: string, flags: WriteFlags): Promise<void> {

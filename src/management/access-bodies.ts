@@ -10,10 +10,13 @@ import { accessSchemas } from './schemas/access.ts';
 /** `remarks`: what of the body was not heard. */
 export type AccessBody = { readonly document: JsonObject; readonly remarks: readonly string[] };
 
+/** `counters`: where the quota of the key is to begin; not part of the document. */
+export type KeyBody = AccessBody & { readonly counters: JsonObject };
+
 export type AccessBodies = {
   /** `key`: the caller's own. */
-  readonly newKey: (body: JsonObject, orgId: string) => AccessBody & { readonly key?: string };
-  readonly key: (body: JsonObject, orgId: string) => AccessBody;
+  readonly newKey: (body: JsonObject, orgId: string) => KeyBody & { readonly key?: string };
+  readonly key: (body: JsonObject, orgId: string) => KeyBody;
   /** `id` as in the body, where it is one. */
   readonly policy: (body: JsonObject, orgId: string) => AccessBody & { readonly id?: string };
 };
@@ -72,37 +75,35 @@ function furtherProblems(body: JsonObject): readonly Problem[] {
   return [...(isLong ? [long] : []), ...other];
 }
 
-/** Counters belong to gateways. */
-const counters: readonly string[] = ['quota_remaining', 'quota_renews'];
+/** Gateways count; a body may say where they begin. */
+const counterNames: readonly string[] = ['quota_remaining', 'quota_renews'];
+const isCounter = ([name]: readonly [string, Json]): boolean => counterNames.includes(name);
 
 /** What is set here, or counted elsewhere, is not taken from the body. */
-function own({ org_id: named, date_created: _, last_updated: __, ...rest }: JsonObject, orgId: string): AccessBody {
-  const counted = counters.filter((name) => name in rest);
+function own({ org_id: named, date_created: _, last_updated: __, ...rest }: JsonObject, orgId: string): KeyBody {
   const isForeign = named !== undefined && named !== '' && named !== orgId;
   return {
-    document: Object.fromEntries(Object.entries(rest).filter(([name]) => !counters.includes(name))),
-    remarks: [
-      ...(isForeign ? ["/org_id: stored under the caller's organisation"] : []),
-      ...counted.map((name) => `/${name}: a counter of gateways, not stored`),
-    ],
+    document: Object.fromEntries(Object.entries(rest).filter((entry) => !isCounter(entry))),
+    counters: Object.fromEntries(Object.entries(rest).filter(isCounter)),
+    remarks: isForeign ? ["/org_id: stored under the caller's organisation"] : [],
   };
 }
 
-function keyDocument(body: JsonObject, orgId: string): AccessBody {
-  const { document, remarks } = own(body, orgId);
+function keyDocument(body: JsonObject, orgId: string): KeyBody {
+  const { document, ...told } = own(body, orgId);
   const { apply_policy_id: one, apply_policies: several = [], ...rest } = document;
   const named = Array.isArray(several) ? several : [];
   const policies: readonly Json[] = one === undefined || named.includes(one) ? named : [...named, one];
-  return { document: policies.length === 0 ? rest : { ...rest, apply_policies: policies }, remarks };
+  return { ...told, document: policies.length === 0 ? rest : { ...rest, apply_policies: policies } };
 }
 
 function policyDocument(body: JsonObject, orgId: string): AccessBody {
-  const { document, remarks } = own(withoutMember(body, 'id'), orgId);
+  const { document, counters, remarks } = own(withoutMember(body, 'id'), orgId);
   const { active, is_inactive: isInactive, state, ...rest } = document;
   const read = isInactive === true ? 'deny' : active === false ? 'draft' : 'active';
   return {
     document: { ...rest, access_rights: objectAt(rest, 'access_rights') ?? {}, state: state ?? read },
-    remarks,
+    remarks: [...remarks, ...Object.keys(counters).map((name) => `/${name}: a counter of keys, not stored`)],
   };
 }
 

@@ -45,6 +45,8 @@ type DocumentState =
   | { readonly exists: true; readonly orgId: OrgId; readonly document: JsonObject; readonly sealed?: SealedSecrets };
 
 type Decided = {
+  /** 200 when absent. */
+  readonly status?: number;
   readonly events: readonly DomainEvent[];
   readonly checks?: readonly PlannedWrite[];
   /** Of other streams, in the same append; first where there can be no such append. */
@@ -76,6 +78,7 @@ export const onDocument = <State extends DocumentState>(
     await awaitPosition(['apis', 'keys', 'policies'], await store.head(), projector.waitFor);
     const loaded = await load();
     const {
+      status = 200,
       events,
       checks = [],
       further = [],
@@ -97,8 +100,8 @@ export const onDocument = <State extends DocumentState>(
     const checked = isUnchanged || !store.can.checks ? [] : checks;
     return {
       writes: [...further, { stream, expected: expectedOf(loaded), events }, ...checked],
-      reply: { status: 200, headers, body },
-      ...(replayed === undefined ? {} : { replayed: { status: 200, headers, body: replayed } }),
+      reply: { status, headers, body },
+      ...(replayed === undefined ? {} : { replayed: { status, headers, body: replayed } }),
     };
   },
 });

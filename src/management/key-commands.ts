@@ -8,7 +8,7 @@ import { texts } from '../../domain/json.ts';
 import { type KeyEvent, type KeyFacts, type KeyState, key } from '../../domain/key.ts';
 import { labelled } from '../../domain/labels.ts';
 import { findPolicy } from '../../projections/policies.ts';
-import type { AccessBody } from './access-bodies.ts';
+import type { AccessBody, KeyBody } from './access-bodies.ts';
 import {
   type AccessServices,
   type Asker,
@@ -23,11 +23,12 @@ import { type OpenedDocument, openDocument, takeKeySecrets } from './definition-
 import { documentSha256 } from './derived-fields.ts';
 import type { Command, PlannedWrite } from './handle-command.ts';
 import type { HeldSecrets } from './held-secrets.ts';
+import { type QuotaChange, quotaEffect } from './key-quotas.ts';
 import { settleKeySecrets, userOf } from './key-secrets.ts';
 import { keyHashOf, keyPrefixOf } from './key-text.ts';
 import { loadKey } from './load.ts';
 
-export type KeyServices = AccessServices & { readonly secrets: HeldSecrets };
+export type KeyServices = AccessServices & { readonly secrets: HeldSecrets; readonly now: () => Date };
 
 /** `text`: the key itself; a basic user has none. */
 export type NewKey = { readonly keyHash: KeyHash; readonly text?: string; readonly isDryRun: boolean };
@@ -36,7 +37,7 @@ export function createKey(
   services: KeyServices,
   asker: Asker,
   { keyHash, text, isDryRun }: NewKey,
-  { document: wanted, remarks }: AccessBody,
+  { document: wanted, counters, remarks }: KeyBody,
 ): Command {
   const { orgId } = asker;
   return onDocument(services, asker, {
@@ -46,9 +47,11 @@ export function createKey(
       const { document: settled, generated } = await settleKeySecrets(filled);
       const taken = sound(takeKeySecrets(settled));
       const prefix = text === undefined ? '' : keyPrefixOf(text);
-      const events = key.decide({ type: 'CreateKey', prefix, ...statedOf(orgId, keyHash, taken), ...facts }, state);
+      const quota = effectOn(services, orgId, taken.document, { mode: 'set', counters });
+      const stated = { ...statedOf(orgId, keyHash, taken), ...facts, ...quota.command };
+      const events = key.decide({ type: 'CreateKey', prefix, ...stated }, state);
       const shown = { ...shownKey(orgId, keyHash, taken.document), Message: 'Key created', Status: 'OK' };
-      const headers = { Location: `/api/keys/${keyHash}`, ...remarked(remarks) };
+      const headers = { Location: `/api/keys/${keyHash}`, ...remarked([...remarks, ...quota.remarks]) };
       return {
         ...{ events, checks, headers },
         body: { key: isDryRun ? null : (text ?? null), ...told(generated, isDryRun), ...shown },
@@ -56,6 +59,11 @@ export function createKey(
       };
     },
   });
+}
+
+function effectOn(services: KeyServices, orgId: OrgId, document: JsonObject, change: QuotaChange) {
+  const { reset, remarks } = quotaEffect(services, orgId, document, change, services.now().getTime());
+  return { command: reset ? { reset } : {}, remarks };
 }
 
 /** A secret that was made here. */
@@ -76,12 +84,18 @@ const statedOf = (
   docSha256: documentSha256(document, secrets),
 });
 
-/** `change`: the new document from the one before, which shows masks; a mask that is left keeps what it stands for. */
+export type KeyUpdate = {
+  /** The new document from the one before, which shows masks; a mask that is left keeps what it stands for. */
+  readonly change: (before: JsonObject) => KeyBody;
+  readonly quota: QuotaChange['mode'];
+  readonly isDryRun: boolean;
+};
+
 export const updateKey = (
   services: KeyServices,
   asker: Asker,
   keyHash: KeyHash,
-  { change, isDryRun }: { readonly change: (before: JsonObject) => AccessBody; readonly isDryRun: boolean },
+  { change, quota: mode, isDryRun }: KeyUpdate,
 ): Command =>
   onDocument(services, asker, {
     ...target(services, asker.orgId, keyHash, 'UpdateKey'),
@@ -89,14 +103,17 @@ export const updateKey = (
       const { orgId } = asker;
       const own = state.exists && state.orgId === orgId ? state : undefined;
       if (own) refuseOthers(asker, withPolicies(services.models, orgId, own.document));
-      const { document: wanted, remarks } = own ? change(own.document) : nothing;
+      const { document: wanted, counters, remarks } = own ? change(own.document) : nothing;
       const { document: filled, facts, checks } = factsOf(services, asker, wanted);
       const { document: settled, generated } = await settleKeySecrets(filled, own?.document);
       const taken = sound(takeKeySecrets(settled, held));
-      const events = key.decide({ type: 'UpdateKey', ...statedOf(orgId, keyHash, taken), ...facts }, state);
+      const quota = effectOn(services, orgId, taken.document, { mode, counters });
+      const stated = { ...statedOf(orgId, keyHash, taken), ...facts, ...quota.command };
+      const events = key.decide({ type: 'UpdateKey', ...stated }, state);
       const shown = { ...shownKey(orgId, keyHash, taken.document), Message: 'Key updated', Status: 'OK' };
       const body = { ...told(generated, isDryRun), ...shown };
-      return { events, checks, body, replayed: { ...told(generated, true), ...shown }, headers: remarked(remarks) };
+      const headers = remarked([...remarks, ...quota.remarks]);
+      return { events, checks, body, replayed: { ...told(generated, true), ...shown }, headers };
     },
   });
 
@@ -207,7 +224,7 @@ const target = ({ store, secrets }: KeyServices, orgId: OrgId, keyHash: KeyHash,
       : { document: {}, secrets: [] },
 });
 
-const nothing: AccessBody = { document: {}, remarks: [] };
+const nothing: KeyBody = { document: {}, counters: {}, remarks: [] };
 
 export const remarked = (remarks: readonly string[]): Readonly<Record<string, string>> =>
   remarks.length === 0 ? {} : { 'x-svc-warnings': String(remarks.length), 'x-svc-warning': remarks.join('; ') };

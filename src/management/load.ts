@@ -99,9 +99,13 @@ export const loadToken = (store: EventStore, tokenId: TokenId, to?: bigint): Pro
     ...(to === undefined ? {} : { to }),
   });
 
-/** Every event of a key or a policy holds the whole of it, and of a webhook every one that changes it. */
+/** Every event of a policy holds the whole of it, and of a key or a webhook every one that changes it. */
 export const loadKey = (store: EventStore, keyHash: KeyHash, to?: bigint): Promise<Loaded<KeyState>> =>
-  load(store, key, { stream: keyStream(keyHash), isWhole: () => true, ...(to === undefined ? {} : { to }) });
+  load(store, key, {
+    stream: keyStream(keyHash),
+    isWhole: ({ type }) => type !== 'KeyQuotaReset',
+    ...(to === undefined ? {} : { to }),
+  });
 
 export const loadPolicy = (store: EventStore, policyId: PolicyId, to?: bigint): Promise<Loaded<PolicyState>> =>
   load(store, policy, { stream: policyStream(policyId), isWhole: () => true, ...(to === undefined ? {} : { to }) });

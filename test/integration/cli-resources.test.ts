@@ -1,4 +1,5 @@
 /** `svc key`, `svc policy` and the state of APIs on the command line, against a management server. */
+import { createHash } from 'node:crypto';
 import { statSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
@@ -78,6 +79,17 @@ describe('svc against access keys, policies and APIs', () => {
     await done('key', 'update', hash, '--merge', file('off.yaml', 'is_inactive: true\n'));
     expect((await read(`/api/keys/${hash}`))['data']).to.include({ is_inactive: true, alias: 'till 7' });
     expect(await done('key', 'delete', hash)).to.equal(`key ${hash} is deleted`);
+  });
+
+  it('resets the quota of a key, and keeps it over a change where that is asked for', async () => {
+    const text = await done('key', 'create', '--file', file('quota.yaml', 'quota_max: 5\n'));
+    const hash = createHash('sha256').update(text).digest('hex');
+    expect(await done('key', 'reset-quota', hash)).to.equal(`the quota of key ${hash} begins anew`);
+    await done('key', 'update', hash, '--file', file('more.yaml', 'quota_max: 6\n'), '--keep-quota');
+    const { json } = await management.call('GET', `/api/audit?aggregate=key-${hash}`);
+    const types = (json['events'] as readonly { readonly type: string }[]).map(({ type }) => type);
+    expect(types).to.deep.equal(['KeyUpdated', 'KeyQuotaReset', 'KeyCreated']);
+    expect((await run('key', 'update', hash, '--merge', file('m.yaml', 'rate: 1\n'), '--keep-quota')).code).to.equal(2);
   });
 
   it('takes a key from a file, never from a flag', async () => {

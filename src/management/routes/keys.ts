@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../../domain/event.ts';
 import { shortPosition } from '../../../domain/event-store.ts';
 import { type KeyHash, keyStream } from '../../../domain/ids.ts';
 import { findKey, type KeyEntry, listKeys } from '../../../projections/keys.ts';
-import { type AccessBody, readAccessPatch } from '../access-bodies.ts';
+import { readAccessPatch } from '../access-bodies.ts';
 import { askerOf } from '../access-commands.ts';
 import { readObject, readOptions, structuredTypes } from '../bodies.ts';
 import {
@@ -18,7 +18,8 @@ import {
 } from '../call.ts';
 import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
 import type { ErrorCode } from '../errors.ts';
-import { createKey, deleteKey, previewKey, rotateKey, shownKey, updateKey } from '../key-commands.ts';
+import { createKey, deleteKey, type KeyUpdate, previewKey, rotateKey, shownKey, updateKey } from '../key-commands.ts';
+import { resetKeyQuota } from '../key-quotas.ts';
 import { basicUserHash, userOf } from '../key-secrets.ts';
 import { keyHashOf, keyOfPath, newKeyText } from '../key-text.ts';
 import { loadKey } from '../load.ts';
@@ -107,21 +108,26 @@ const create = (call: Call, services: Services): Promise<Reply> => {
   return services.commands.run(commandContext(call), createKey(services, askerOf(call), made, wanted));
 };
 
-const changed = (call: Call, services: Services, change: (before: JsonObject) => AccessBody): Promise<Reply> => {
+const changed = (call: Call, services: Services, update: Omit<KeyUpdate, 'isDryRun'>): Promise<Reply> => {
   const isDryRun = booleanParameter(call, 'dryRun');
-  const command = updateKey(services, askerOf(call), hashOf(call), { change, isDryRun });
+  const command = updateKey(services, askerOf(call), hashOf(call), { ...update, isDryRun });
   return services.commands.run(commandContext(call), command);
 };
 
 const replace = (call: Call, services: Services): Promise<Reply> => {
   const wanted = services.accessBodies.key(readObject(call), call.caller.orgId);
-  return changed(call, services, () => wanted);
+  const quota = booleanParameter(call, 'suppress_reset') ? 'keep' : 'reset';
+  return changed(call, services, { change: () => wanted, quota });
 };
 
 async function patch(call: Call, services: Services): Promise<Reply> {
   const change = await readAccessPatch(call);
-  return changed(call, services, (before) => services.accessBodies.key(change(before), call.caller.orgId));
+  const after = (before: JsonObject) => services.accessBodies.key(change(before), call.caller.orgId);
+  return changed(call, services, { change: after, quota: 'set' });
 }
+
+const resetQuota = (call: Call, services: Services): Promise<Reply> =>
+  services.commands.run(commandContext(call), resetKeyQuota(services, askerOf(call), hashOf(call)));
 
 const maxOverlapMs = 30 * 24 * 3_600_000;
 
@@ -152,6 +158,7 @@ const example = { ...document, is_inactive: true };
 
 const json = { types: [...structuredTypes], maxBytes: 256 * 1024 };
 const username = parameter.queryParameter('username', 'The id is the name of a basic user.', { type: 'boolean' });
+const suppressReset = parameter.queryParameter('suppress_reset', 'The quota goes on as it is.', { type: 'boolean' });
 const reading = { tag: 'keys', form: 'documented', scope: 'keys:read' } as const;
 const writing = { tag: 'keys', form: 'documented', scope: 'keys:write' } as const;
 const refused: readonly ErrorCode[] = ['access_exceeds', 'body_malformed', 'key_invalid', 'revision_not_reached'];
@@ -217,8 +224,8 @@ export const keyRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/keys/{keyId}',
     operationId: 'replaceKey',
-    summary: 'Replaces what a key may do; the key itself stays',
-    parameters: [username, ...parameter.writeParameters, parameter.ifMatch],
+    summary: 'Replaces what a key may do; the key itself stays, its quota begins anew',
+    parameters: [username, suppressReset, ...parameter.writeParameters, parameter.ifMatch],
     body: { ...json, description: 'The whole document', schema: 'KeyDocument', example },
     answer: answered,
     errors: [...refused, 'id_invalid', 'key_unknown', 'precondition_failed'],
@@ -265,6 +272,22 @@ export const keyRoutes: readonly Route[] = [
     },
     errors: ['access_exceeds', 'body_malformed', 'id_invalid', 'key_unknown', 'precondition_failed'],
     handle: rotate,
+  },
+  {
+    ...writing,
+    method: 'POST',
+    path: '/api/keys/{keyId}/reset-quota',
+    operationId: 'resetKeyQuota',
+    summary: 'The quota of a key begins anew on every gateway, as each of them gets to know of it',
+    parameters: [username, ...parameter.writeParameters],
+    answer: {
+      status: 202,
+      description: 'On its way to the gateways',
+      schema: { $ref: '#/components/schemas/Answer' },
+      example: { Message: 'Quota reset', Meta: null, Status: 'OK' },
+    },
+    errors: ['access_exceeds', 'id_invalid', 'key_unknown', 'precondition_failed', 'revision_not_reached'],
+    handle: resetQuota,
   },
   {
     ...reading,
