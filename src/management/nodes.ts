@@ -35,7 +35,7 @@ export type NodesOptions = {
 /** What a node said last, in the cell that all management nodes share. */
 export type LastSeen = Pick<
   GatewayReport,
-  'run' | 'startedAt' | 'version' | 'source' | 'apis' | 'position' | 'revision' | 'trouble'
+  'run' | 'startedAt' | 'version' | 'source' | 'apis' | 'position' | 'revision' | 'trouble' | 'reload'
 > & {
   readonly seenAt: string;
   /** Starts that had the name before, newest last: they have lost it. */
@@ -165,11 +165,12 @@ async function see(cells: SharedCells, report: GatewayReport, at: Date): Promise
 }
 
 function seenNow(report: GatewayReport, before: LastSeen | undefined, at: Date): LastSeen {
-  const { run, startedAt, version, source, apis, position, revision, trouble } = report;
+  const { run, startedAt, version, source, apis, position, revision, trouble, reload } = report;
   const past = before === undefined || before.run === run ? (before?.past ?? []) : [...before.past, before.run];
   return {
     ...{ run, startedAt, version, source, apis, position, revision },
     ...(trouble ? { trouble } : {}),
+    ...(reload ? { reload } : {}),
     seenAt: at.toISOString(),
     past: past.slice(-maxPast),
   };

@@ -116,11 +116,10 @@ function responsesOf(route: Route): JsonObject {
     ...(answer.schema ? { schema: answer.schema } : {}),
     ...(answer.example === undefined ? {} : { example: answer.example }),
   };
+  const done = { description: answer.description, content: { [answer.type ?? 'application/json']: content } };
   return {
-    [answer.status ?? 200]: {
-      description: answer.description,
-      content: { [answer.type ?? 'application/json']: content },
-    },
+    [answer.status ?? 200]: done,
+    ...(answer.isWaitable ? { 200: done } : {}),
     ...(isConditional(route) ? { 304: { description: 'The client has it already' } } : {}),
     ...Object.fromEntries(errors),
   };

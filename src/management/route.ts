@@ -92,6 +92,8 @@ export type RouteBody = BodyRule & {
 type RouteAnswer = {
   /** Default 200. */
   readonly status?: 202;
+  /** Answers 200 instead, in the same form, when it was asked to wait. */
+  readonly isWaitable?: true;
   readonly description: string;
   readonly type?: string;
   readonly schema?: JsonObject;

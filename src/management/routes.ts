@@ -22,6 +22,7 @@ import { metaRoutes } from './routes/meta.ts';
 import { organisationRoutes } from './routes/organisations.ts';
 import { policyRoutes } from './routes/policies.ts';
 import { projectionRoutes } from './routes/projections.ts';
+import { reloadRoutes } from './routes/reload.ts';
 import { revisionRoutes } from './routes/revisions.ts';
 import { rolloutRoutes } from './routes/rollout.ts';
 import { schemaRoutes } from './routes/schemas.ts';
@@ -53,6 +54,7 @@ export const routes: readonly Route[] = [
   ...webhookDeliveryRoutes,
   ...tokenRoutes,
   ...organisationRoutes,
+  ...reloadRoutes,
   ...gatewayRoutes,
   ...rolloutRoutes,
   ...feedRoutes,

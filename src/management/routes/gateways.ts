@@ -5,7 +5,7 @@ import { type Position, padPosition, shortPosition } from '../../../domain/event
 import type { NodeError } from '../../../domain/gateway-node.ts';
 import { toNodeId } from '../../../domain/ids.ts';
 import type { WebhookDelivery } from '../../../domain/webhook-delivery.ts';
-import { FeedRefusal, type GatewayReport } from '../../../gateway/feed/feed.ts';
+import { FeedRefusal, type GatewayReport, type ReloadReport } from '../../../gateway/feed/feed.ts';
 import { nodeKeyIdOf } from '../../../gateway/feed/node-box.ts';
 import { listNodes, type NodeKey, type RegisteredNode } from '../../../projections/nodes.ts';
 import { readJsonObject } from '../bodies.ts';
@@ -15,6 +15,7 @@ import { Rejection } from '../errors.ts';
 import { demandOwnNode, registeredKey } from '../node-keys.ts';
 import { goneAfterMs, type LastSeen, lagOf } from '../nodes.ts';
 import { minRevision } from '../parameters.ts';
+import { shownReload } from '../reloads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 import { feedSchemas } from '../schemas/feed.ts';
@@ -60,6 +61,7 @@ async function shown(
     rejected: errors.map(shownError),
     lag,
     ...(seen?.trouble ? { trouble: { ...seen.trouble } } : {}),
+    ...(seen?.reload ? { reload: shownReload(seen.reload) } : {}),
     ...(key ? { key: shownKey(key) } : {}),
     health: isGone ? 'fail' : isDoubtful ? 'warn' : 'pass',
   };
@@ -103,12 +105,9 @@ function toReport(node: string, given: Omit<GatewayReport, 'node'>): GatewayRepo
   return {
     ...{ node, run, startedAt, group, tags, version, source, apis, snapshotSha256, ms },
     ...{ position: padded(given.position), revision: padded(given.revision) },
-    rejected: given.rejected.map(({ kind, id, code, message, position, keptRevision }) => ({
-      ...{ kind, id, code, message },
-      ...(position === undefined ? {} : { position: padded(position) }),
-      ...(keptRevision === undefined ? {} : { keptRevision }),
-    })),
+    rejected: given.rejected.map(toError),
     ...(trouble ? { trouble: { code: trouble.code, message: trouble.message } } : {}),
+    ...(given.reload ? { reload: toReload(given.reload) } : {}),
     ...(given.deliveries ? { deliveries: given.deliveries.map(toDelivery) } : {}),
   };
 }
@@ -120,6 +119,26 @@ function toDelivery({ id, webhookId, orgId, apiId, trigger, eventId, ...rest }: 
     ...{ state, attempts, lastStatus, error, raisedAt, at, nextAt },
   };
 }
+
+const toError = ({ kind, id, code, message, position, keptRevision }: NodeError): NodeError => ({
+  ...{ kind, id, code, message },
+  ...(position === undefined ? {} : { position: padded(position) }),
+  ...(keptRevision === undefined ? {} : { keptRevision }),
+});
+
+const toReload = ({
+  reloadId,
+  position,
+  loaded,
+  unchanged,
+  rejected,
+  errors,
+  message,
+}: ReloadReport): ReloadReport => ({
+  ...{ reloadId, position: padded(position), loaded, unchanged, rejected },
+  ...(errors ? { errors: errors.map(toError) } : {}),
+  ...(message === undefined ? {} : { message }),
+});
 
 const padded = (position: string): Position => (/^0*$/.test(position) ? '' : padPosition(position));
 

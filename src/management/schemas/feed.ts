@@ -40,7 +40,15 @@ const deliveries = {
     ],
   ),
 };
+const reloadCounts = { loaded: count, unchanged: count, rejected: count };
+const reload = closed(
+  { reloadId: line, position: place, ...reloadCounts, errors: { ...rejected, maxItems: 20 }, message: long },
+  [...['reloadId', 'position', ...Object.keys(reloadCounts)]],
+);
 const trouble = closed({ code: line, message: long });
+const scopeOf = (name: string): JsonObject => ({
+  ...{ type: 'object', required: [name], additionalProperties: false, properties: { [name]: text } },
+});
 const source = { type: 'string', enum: ['feed', 'disk', 'seed', 'none'] };
 const signature = { keyId: text, signature: text };
 
@@ -57,7 +65,7 @@ export const feedSchemas: JsonObject = {
     {
       publicKey: { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$', description: 'X25519, base64url.' },
       ...{ run: line, startedAt: line, group: line, tags: labels, version: line, source, apis: count },
-      ...{ position: place, revision: place, snapshotSha256: line, ms: count, rejected, trouble },
+      ...{ position: place, revision: place, snapshotSha256: line, ms: count, rejected, trouble, reload },
       deliveries,
     },
     [
@@ -68,7 +76,7 @@ export const feedSchemas: JsonObject = {
   Gateway: closed(
     {
       ...{ node: text, group: text, tags: labels, version: text, startedAt: text, lastSeen: text },
-      ...{ position: text, revision: text, snapshotSha256: text, source, apis: count, rejected, trouble },
+      ...{ position: text, revision: text, snapshotSha256: text, source, apis: count, rejected, trouble, reload },
       lag: closed({ events: { type: ['integer', 'null'] }, seconds: count }),
       key: closed({ id: text, since: text, before: text }, ['id', 'since']),
       health: { type: 'string', enum: ['pass', 'warn', 'fail'] },
@@ -79,6 +87,36 @@ export const feedSchemas: JsonObject = {
     position: text,
     gateways: { type: 'array', items: { $ref: '#/components/schemas/Gateway' } },
   }),
+  ReloadRequest: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      scope: {
+        description: 'Every gateway, those of a group, one of them, or all of them for one API.',
+        oneOf: [{ const: 'all' }, ...['group', 'node', 'api'].map(scopeOf)],
+        default: 'all',
+      },
+      reason: { type: 'string', maxLength: 1_000 },
+      wait: { type: 'integer', minimum: 0, maximum: 30_000, description: 'Milliseconds.' },
+      dropBundleCache: { type: 'array', items: text, maxItems: 0, description: 'No bundles are kept yet.' },
+    },
+  },
+  ReloadAnswer: closed(
+    {
+      ...{ reloadId: text, revision: text },
+      nodes: {
+        type: 'array',
+        items: closed(
+          {
+            ...{ node: text, group: text, ...reloadCounts, errors: rejected, message: text },
+            status: { type: 'string', enum: ['ok', 'partial', 'waiting', 'unreachable'] },
+          },
+          ['node', 'group', 'status'],
+        ),
+      },
+    },
+    ['reloadId'],
+  ),
   Rollout: closed({
     ...{ revision: count, position: text, at: text, applied: count, total: count },
     nodes: {

@@ -1,0 +1,110 @@
+/** Asks gateways to reload, and tells what they answered. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { apiUnknown } from '../../../domain/errors.ts';
+import type { JsonObject } from '../../../domain/event.ts';
+import { padPosition } from '../../../domain/event-store.ts';
+import type { ReloadScope } from '../../../domain/gateway-group.ts';
+import { getApi } from '../../../projections/api-catalog.ts';
+import { listNodes, type RegisteredNode } from '../../../projections/nodes.ts';
+import { readOptions } from '../bodies.ts';
+import { type Call, commandContext } from '../call.ts';
+import { awaitRevision } from '../conditional.ts';
+import { Rejection } from '../errors.ts';
+import { writeParameters } from '../parameters.ts';
+import { answerOf, isAsked, maxWaitMs, readReloadRequest, requestReload } from '../reloads.ts';
+import type { Reply } from '../responses.ts';
+import type { Route, Services } from '../route.ts';
+
+const lookEveryMs = 100;
+
+async function reload(call: Call, services: Services): Promise<Reply> {
+  const { scope, reason, waitMs } = readReloadRequest(
+    readOptions(call.body, ['scope', 'dropBundleCache', 'reason', 'wait']),
+  );
+  await awaitRevision(call.query, ['apis', 'nodes'], services.projector);
+  refuseNobody(call, services, scope);
+  const { organisations, commands } = services;
+  // What is asked of gateways for one API is told to its organisation.
+  const orgId = scope !== 'all' && 'api' in scope ? call.caller.orgId : organisations.home;
+  const context = { ...commandContext(call), orgId };
+  const reply = await commands.run(context, requestReload(services, { scope, reason, orgId }));
+  const revision = reply.headers?.['x-svc-revision'];
+  if (revision === undefined) return reply;
+  const body: JsonObject = { ...(reply.body as JsonObject), revision };
+  if (waitMs === undefined) return { ...reply, body };
+  return { ...reply, status: 200, body: { ...body, nodes: await answers(call, services, scope, revision, waitMs) } };
+}
+
+/** A name that nobody has is a slip of the pen: all would wait for nothing. */
+function refuseNobody({ caller }: Call, { models, organisations }: Services, scope: ReloadScope): void {
+  if (scope === 'all') return;
+  if ('api' in scope) {
+    if (!getApi(models, caller.orgId, scope.api)) throw apiUnknown();
+    return;
+  }
+  if (asked(models, organisations, scope).length > 0) return;
+  const text = 'group' in scope ? `no gateway of group ${scope.group}` : `no gateway ${scope.node}`;
+  throw new Rejection('gateway_unknown', `${text} has registered`);
+}
+
+const asked = (
+  models: Services['models'],
+  { home }: Services['organisations'],
+  scope: ReloadScope,
+): readonly RegisteredNode[] => listNodes(models, home).filter((node) => isAsked(scope, node));
+
+/** Until no node is waited for, or after the time. */
+async function answers(
+  { gone }: Call,
+  { models, organisations, nodes, now, stopping }: Services,
+  scope: ReloadScope,
+  revision: string,
+  waitMs: number,
+): Promise<readonly JsonObject[]> {
+  const position = padPosition(revision);
+  const end = performance.now() + waitMs;
+  for (;;) {
+    const seen = await nodes.lastSeen();
+    const found = asked(models, organisations, scope).map((node) =>
+      answerOf(node, seen.get(node.nodeId), position, now()),
+    );
+    const isOver = performance.now() >= end || gone.aborted || stopping.aborted;
+    if (isOver || found.every(({ status }) => status !== 'waiting')) return found;
+    await pause(lookEveryMs);
+  }
+}
+
+const example = { reloadId: '018f0000-0000-7000-8000-000000000001', revision: '12' };
+
+export const reloadRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/api/gateways/reload',
+    operationId: 'reloadGateways',
+    summary: 'Asks gateways to take anew what is no change of the configuration: secrets of their settings, every API',
+    tag: 'gateways',
+    scope: 'gateways:write',
+    form: 'problem',
+    isInstallation: true,
+    parameters: writeParameters,
+    body: {
+      description: `All gateways without \`scope\`; with \`wait\` (at most ${maxWaitMs}) the answer comes when every node is done or the time is over`,
+      types: ['application/json'],
+      maxBytes: 65_536,
+      schema: 'ReloadRequest',
+      example: { scope: 'all', reason: 'the secret of the control listener has changed' },
+    },
+    answer: {
+      status: 202,
+      isWaitable: true,
+      description: '202 with the request; 200 with `wait`, and what each node answered',
+      schema: { $ref: '#/components/schemas/ReloadAnswer' },
+      example: {
+        ...example,
+        nodes: [{ node: 'edge-1', group: 'default', status: 'ok', loaded: 3, unchanged: 0, rejected: 0 }],
+      },
+    },
+    errors: ['api_unknown', 'body_malformed', 'body_unreadable', 'gateway_unknown', 'id_invalid'],
+    handle: reload,
+  },
+];
