@@ -25,8 +25,9 @@ export type Entry = {
   readonly comment: string;
   readonly requestId: string;
   readonly commandId: string;
-  /** The caller's address as the log holds it: sealed. */
+  /** The caller's address, and who a proxy said it was, as the log holds them: sealed. */
   readonly ip?: string;
+  readonly actorDetail?: string;
   readonly userAgentHash: string;
   readonly summary: readonly string[];
   readonly hash: string;
@@ -113,6 +114,7 @@ function entryOf(
     requestId: meta['requestId'] ?? '',
     commandId: meta['commandId'] ?? '',
     ...(meta['ip'] === undefined ? {} : { ip: meta['ip'] }),
+    ...(meta['actorDetail'] === undefined ? {} : { actorDetail: meta['actorDetail'] }),
     userAgentHash: meta['userAgentHash'] ?? '',
     summary,
     hash: meta['hash'] ?? '',

@@ -2,8 +2,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
-import { plainAddress } from './connections.ts';
 import { createServer } from './node-http.ts';
+import { plainAddress } from './trusted-networks.ts';
 
 export type Health = { readonly status: 'pass' | 'warn' | 'fail' } & Readonly<Record<string, unknown>>;
 

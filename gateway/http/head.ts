@@ -1,10 +1,11 @@
 /** Reads the head of a request once: target, host, framing, and the headers that may go on. */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { type Connection, type Host, plainAddress } from './connections.ts';
+import type { Connection, Host } from './connections.ts';
 import type { RefusalCode } from './errors.ts';
 import { HeaderNames, headerValue, headerValues, kind, kindOf, namedByConnection, withoutHeaders } from './headers.ts';
 import { normalPath } from './path.ts';
+import { plainAddress } from './trusted-networks.ts';
 
 export type Head = {
   readonly method: string;

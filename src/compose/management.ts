@@ -101,6 +101,8 @@ export async function startManagementRole(
       certificate: certificateOf(management, log),
       rateLimit: management.rateLimit,
       compatPrefix: settings.compatPrefix,
+      trustedProxies: management.trustedProxies,
+      trustedActorHeader: management.trustedActorHeader,
     },
     bootstrapToken: adminToken.token,
     exportAudit: (range) => exportAudit(store, signer, range),

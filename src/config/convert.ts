@@ -63,6 +63,8 @@ const management = (read: Reader): Settings['management'] => ({
   bodyLimitBytes: read.bytes('body_limit'),
   certExpiryDays: read.counts('cert_expiry_days'),
   pageSize: read.count('page_size'),
+  trustedProxies: read.texts('trusted_proxies'),
+  trustedActorHeader: read.maybe('trusted_actor_header'),
   publicGateways: publicGateways(read.at('public_gateways')),
   metricsArePublic: read.at('metrics_public') === undefined ? undefined : read.flag('metrics_public'),
   tls: { certFile: read.maybe('tls.cert_file'), keyFile: read.maybe('tls.key_file') },

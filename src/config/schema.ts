@@ -82,6 +82,12 @@ const management = group('The management API.', {
     description: 'Addresses at which gateways are reached; exports of definitions name them in `servers`.',
     default: [],
   },
+  trusted_proxies: texts(
+    'Networks (CIDR) or addresses of proxies in front of the management API: the address of a caller is then the one that they name in `X-Forwarded-For`.',
+  ),
+  trusted_actor_header: text(
+    'Header in which one of `trusted_proxies` names the person that it has signed in. It is recorded with each change and grants nothing.',
+  ),
   metrics_public: {
     type: 'boolean',
     description: '`/metrics` without a token. Without this key: where `management.listen` is on this machine only.',

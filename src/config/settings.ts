@@ -44,6 +44,8 @@ export type Settings = {
     readonly bodyLimitBytes: number;
     readonly certExpiryDays: readonly number[];
     readonly pageSize: number;
+    readonly trustedProxies: readonly string[];
+    readonly trustedActorHeader: string | undefined;
     readonly publicGateways: readonly { readonly url: string; readonly tags: readonly string[] }[];
     /** Undefined: as the address says. */
     readonly metricsArePublic: boolean | undefined;

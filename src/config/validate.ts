@@ -102,17 +102,28 @@ function crossProblems(tree: Tree, place: Place): readonly string[] {
     const why = typeof value === 'string' ? weakness(value, minLength) : undefined;
     return why ? [`${path}${place(path)} ${why}: make one with \`openssl rand -hex 32\`, or leave the key out.`] : [];
   };
-  const proxies = at('gateway.trusted_proxies');
-  const foreign = (Array.isArray(proxies) ? proxies : []).filter((network) => !isNetwork(String(network)));
+  const foreign = ['gateway.trusted_proxies', 'management.trusted_proxies'].flatMap((path) => {
+    const proxies = at(path);
+    return (Array.isArray(proxies) ? proxies : [])
+      .filter((network) => !isNetwork(String(network)))
+      .map(
+        (network) =>
+          `${path}${place(path)} holds "${String(network)}", which is no address and no network such as 10.0.0.0/8.`,
+      );
+  });
+  const namesNobody =
+    at('management.trusted_actor_header') !== undefined && !isFilled(at('management.trusted_proxies'));
   const staleness = durationMs(at('gateway.max_staleness'), 'seconds') ?? 0;
   const tooLarge = (sizeBytes(at('management.body_limit')) ?? 0) > (sizeBytes(at('store.max_event_bytes')) ?? 0);
   return [
     ...weak('management.bootstrap_token', 32),
     ...weak('gateway.control_secret', 16),
-    ...foreign.map(
-      (network) =>
-        `gateway.trusted_proxies${place('gateway.trusted_proxies')} holds "${String(network)}", which is no address and no network such as 10.0.0.0/8.`,
-    ),
+    ...foreign,
+    ...(namesNobody
+      ? [
+          `management.trusted_actor_header${place('management.trusted_actor_header')} needs management.trusted_proxies: nobody else is believed.`,
+        ]
+      : []),
     ...(staleness > 0 && staleness < minStalenessMs
       ? [`gateway.max_staleness${place('gateway.max_staleness')} must be 0 or at least 1m.`]
       : []),
@@ -121,6 +132,8 @@ function crossProblems(tree: Tree, place: Place): readonly string[] {
       : []),
   ];
 }
+
+const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
 
 /** The feed confirms the configuration twice a minute. */
 const minStalenessMs = 60_000;

@@ -1,4 +1,5 @@
 /** The Koa application over the route table: one order of checks, one translation of errors, no socket. */
+import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
@@ -12,9 +13,9 @@ import { acceptedTypes, bodyFor, checkContentType, readBytes } from './bodies.ts
 import type { Call } from './call.ts';
 import { renameHeaders } from './compat-headers.ts';
 import { queryInvalid, Rejection, toRejection } from './errors.ts';
+import type { Behind } from './forwarded.ts';
 import { type Entered, scopeMissing } from './organisations.ts';
 import { changesWhatIsThere } from './parameters.ts';
-import { plainAddress } from './personal-data.ts';
 import { createRateLimit, limitHeaders, type RateLimit, tooMany } from './rate-limit.ts';
 import { type ErrorForm, errorReply, type Reply } from './responses.ts';
 import type { Route, Services } from './route.ts';
@@ -30,6 +31,8 @@ export type AppOptions = {
   readonly heavyRate: number;
   /** Ms, never goes back. */
   readonly monotonic: () => number;
+  /** Who is at the other end, and what a proxy in front says of him. */
+  readonly behind: (request: IncomingMessage) => Behind;
   /** Another word for `svc` in what comes in. */
   readonly compatPrefix?: string | undefined;
   readonly log: Log;
@@ -103,6 +106,7 @@ function errorForm(context: Context): ErrorForm {
 /** The order of management design 1.2 up to the syntax; what follows belongs to handlers and commands. */
 async function serve(options: Edge, route: Route, context: Context): Promise<Reply> {
   const { services, maxDefinitionBytes, compatPrefix } = options;
+  const behind = options.behind(context.req);
   const { caller, terms } = route.scope === undefined ? nobody : await authorise(options, route, route.scope, context);
   let body: Uint8Array = new Uint8Array();
   if (route.body) {
@@ -124,7 +128,7 @@ async function serve(options: Edge, route: Route, context: Context): Promise<Rep
     rules: { needsIfMatch: terms.requireIfMatch && changesWhatIsThere(route), strictKeys: terms.strictKeys },
     requestId: context.state['requestId'] as string,
     traceparent: readTraceparent(context.get('traceparent')),
-    address: plainAddress(context.req.socket.remoteAddress),
+    ...behind,
     gone: goneSignal(context),
   };
   const warnings = judgeParameters(route, call);
@@ -143,13 +147,12 @@ const nobody: Entered = {
   terms: defaultTerms,
 };
 
-async function authorise(
-  { authenticate, heavy, services }: Edge,
-  route: Route,
-  scope: RouteScope,
-  context: Context,
-): Promise<Entered> {
-  const { caller, limit } = await authenticate(context.get('authorization') || undefined, context.ip);
+async function authorise(options: Edge, route: Route, scope: RouteScope, context: Context): Promise<Entered> {
+  const { authenticate, heavy, services } = options;
+  const { caller, limit } = await authenticate(
+    context.get('authorization') || undefined,
+    options.behind(context.req).address,
+  );
   const { id } = caller.actor;
   const waitMs = route.isHeavy ? heavy.take(id) : 0;
   if (waitMs > 0) throw tooMany(waitMs, heavy.fields(id));
@@ -197,8 +200,8 @@ function withWarnings(reply: Reply, warnings: readonly string[]): Reply {
 }
 
 /** A path that is not there, or not with this method. Strangers learn neither. */
-async function refuseUnrouted({ authenticate }: AppOptions, context: Context): Promise<never> {
-  await authenticate(context.get('authorization') || undefined, context.ip);
+async function refuseUnrouted({ authenticate, behind }: AppOptions, context: Context): Promise<never> {
+  await authenticate(context.get('authorization') || undefined, behind(context.req).address);
   const matched = (context as unknown as { readonly matched?: readonly { readonly methods: readonly string[] }[] })
     .matched;
   const methods = [...new Set((matched ?? []).flatMap((layer) => layer.methods))];

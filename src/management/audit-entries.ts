@@ -13,21 +13,24 @@ import { certificateAtRevision, certificateDocument } from './config-objects.ts'
 import { comparable } from './derived-fields.ts';
 import { maskedObject } from './held-secrets.ts';
 import { loadKey, loadOrganisation, loadPolicy, loadToken, loadWebhook } from './load.ts';
-import type { PersonalData } from './personal-data.ts';
+import type { PersonalData, PersonalName } from './personal-data.ts';
 import { apiAtRevision } from './time-travel.ts';
 
 type Reads = { readonly models: DocumentReader; readonly personal: Pick<PersonalData, 'open'> };
 
-/** With the caller's address in the place of the sealed text, and without it once its key is gone. */
+/** With the caller's address and name in the place of sealed texts, and without them once their key is gone. */
 export async function readableEntry(
   { models, personal }: Reads,
   orgId: OrgId,
-  { ip: sealed, ...entry }: AuditEntry,
+  { ip, actorDetail, ...entry }: AuditEntry,
 ): Promise<JsonObject> {
   const { aggregate, type, actor } = entry;
   const stream = `${aggregate.kind}-${aggregate.id}`;
-  const ip = sealed === undefined ? undefined : await personal.open(sealed, { stream, type });
-  return { ...entry, actor: namedActor(models, orgId, actor), ...(ip === undefined ? {} : { ip }) };
+  const open = async (name: PersonalName, sealed: string | undefined) =>
+    sealed === undefined ? undefined : personal.open(sealed, { stream, type, name });
+  const [address, person] = [await open('ip', ip), await open('actorDetail', actorDetail)];
+  const shown = { ...namedActor(models, orgId, actor), ...(person === undefined ? {} : { detail: person }) };
+  return { ...entry, actor: shown, ...(address === undefined ? {} : { ip: address }) };
 }
 
 /** Names change and are not in the log; the one of now helps people, the id is what counts. Those of others stay theirs. */

@@ -31,8 +31,10 @@ export type Call = {
   readonly compatPrefix?: string | undefined;
   readonly requestId: string;
   readonly traceparent?: string | undefined;
-  /** Of the other end of the connection. */
+  /** Of the client, as far as it is known. */
   readonly address?: string | undefined;
+  /** Who a trusted proxy says it is. */
+  readonly person?: string | undefined;
   /** Aborts when the client goes away. */
   readonly gone: AbortSignal;
 };
@@ -41,7 +43,7 @@ const maxCommentBytes = 4 * 1024;
 
 /** Throws when the idempotency key or the comment does not read. */
 export function commandContext(call: Call, comment = commentOf(call)): CommandContext {
-  const { method, path, query, body, caller, requestId, traceparent, address, rules } = call;
+  const { method, path, query, body, caller, requestId, traceparent, address, person, rules } = call;
   const userAgent = call.header('user-agent');
   const idempotencyKey = idempotencyKeyOf(call);
   const { orgId, actor } = caller;
@@ -51,6 +53,7 @@ export function commandContext(call: Call, comment = commentOf(call)): CommandCo
     requestId,
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(address === undefined ? {} : { address }),
+    ...(person === undefined ? {} : { person }),
     ...(userAgent === undefined ? {} : { userAgentHash: userAgentHash(userAgent) }),
     ...(comment === undefined ? {} : { comment }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),

@@ -30,8 +30,9 @@ export type CommandContext = {
   readonly actor: Actor;
   readonly requestId: string;
   readonly traceparent?: string;
-  /** Of the caller; sealed before it is stored. */
+  /** Of the caller; sealed before they are stored. */
   readonly address?: string;
+  readonly person?: string;
   readonly userAgentHash?: string;
   /** The change message. */
   readonly comment?: string;
@@ -245,14 +246,17 @@ async function encodeWrites(
   writes: readonly PlannedWrite[],
   idOf: IdOf,
 ): Promise<readonly Write[]> {
-  const { orgId, address } = context;
+  const { orgId, address, person } = context;
   const at = now();
   const meta = metadataOf(context, command.type, commandId, at);
   const encode = async (write: PlannedWrite, event: DomainEvent, index: number): Promise<NewEvent> => {
     const id = v5(idOf(write, index), commandId);
     const about = { orgId, at, stream: write.stream, type: event.type };
-    const ip = address === undefined ? {} : { ip: await personal.seal(address, about) };
-    return encodeEvent(await sealed(event, write.stream, seal), id, { ...meta, ...ip });
+    const own = {
+      ...(address ? { ip: await personal.seal(address, { ...about, name: 'ip' }) } : {}),
+      ...(person ? { actorDetail: await personal.seal(person, { ...about, name: 'actorDetail' }) } : {}),
+    };
+    return encodeEvent(await sealed(event, write.stream, seal), id, { ...meta, ...own });
   };
   return Promise.all(
     writes.map(async (write) => ({
@@ -263,7 +267,7 @@ async function encodeWrites(
   );
 }
 
-/** Event-store design 8.3. Ids only, never names or secrets; the address is sealed for each event. */
+/** Event-store design 8.3. Ids only, never names or secrets; the address and the person are sealed for each event. */
 function metadataOf(context: CommandContext, commandType: string, commandId: string, at: Date): EventMetadata {
   const { orgId, actor, requestId, requestHash, traceparent, comment, idempotencyKey, userAgentHash } = context;
   return {

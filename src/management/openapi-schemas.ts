@@ -28,7 +28,7 @@ const listOf = (name: string, schema: string, further: JsonObject = {}): JsonObj
   closed({ [name]: { type: 'array', items: { $ref: `#/components/schemas/${schema}` } }, next: maybe, ...further });
 
 const warning = closed({ pointer: text, code: text, text });
-const actor = closed({ type: text, id: text, name: text }, ['type', 'id']);
+const actor = closed({ type: text, id: text, name: text, detail: text }, ['type', 'id']);
 
 const auditEntry = closed(
   {

@@ -1,4 +1,4 @@
-/** Personal data in the metadata of events: the caller's address, sealed with a key per organisation and month. */
+/** Personal data in the metadata of events, the caller's address and name, sealed with a key per organisation and month. */
 import { createHash } from 'node:crypto';
 import type { OrgId } from '../../domain/ids.ts';
 import { type HeldSecrets, isSealed, type Seal } from './held-secrets.ts';
@@ -9,18 +9,21 @@ export type NamedKeys = {
   ensure(kid: string): Promise<void>;
 };
 
-/** Which event the data belongs to. */
-type EventPlace = { readonly stream: string; readonly type: string };
+/** What of it: the address, and who the proxy in front says it was. */
+export type PersonalName = 'ip' | 'actorDetail';
+
+/** Which event the data belongs to, and under which name it stands in its metadata. */
+type EventPlace = { readonly stream: string; readonly type: string; readonly name: PersonalName };
 
 export type PersonalData = {
-  /** The address as text for the metadata of one event; it opens at that event only. */
-  seal(address: string, about: EventPlace & { readonly orgId: OrgId; readonly at: Date }): Promise<string>;
-  /** The address; undefined once the key of its month is gone. */
+  /** Text for the metadata of one event; it opens at that event only. */
+  seal(clear: string, about: EventPlace & { readonly orgId: OrgId; readonly at: Date }): Promise<string>;
+  /** What was sealed; undefined once the key of its month is gone. */
   open(text: string, about: EventPlace): Promise<string | undefined>;
 };
 
-/** Where the address stands in the event; part of what is authenticated. */
-const path = 'meta.ip';
+/** Where it stands in the event; part of what is authenticated. */
+const pathOf = (name: PersonalName): string => `meta.${name}`;
 
 const prefix = 'personal-';
 
@@ -39,16 +42,16 @@ export const oldestKeptMonth = (now: Date, months: number): string =>
 
 export function createPersonalData(seal: Seal, keys: NamedKeys, secrets: HeldSecrets): PersonalData {
   return {
-    seal: async (address, { orgId, at, stream, type }) => {
+    seal: async (clear, { orgId, at, stream, type, name }) => {
       const kid = personalKid(orgId, at);
       await keys.ensure(kid);
-      return JSON.stringify(await seal(address, { stream, type, path }, kid));
+      return JSON.stringify(await seal(clear, { stream, type, path: pathOf(name) }, kid));
     },
-    open: async (text, { stream, type }) => {
+    open: async (text, { stream, type, name }) => {
       const secret = sealedIn(text);
       if (!secret || !(await secrets.has(secret.kid))) return undefined;
       try {
-        return await secrets.open(secret, { stream, type, path });
+        return await secrets.open(secret, { stream, type, path: pathOf(name) });
       } catch {
         // Shredded while the month ran, which made a new key with its name: as gone as without a key.
         return undefined;
@@ -62,13 +65,9 @@ function sealedIn(text: string) {
     const value: unknown = JSON.parse(text);
     return isSealed(value) ? value : undefined;
   } catch {
-    return undefined; // Written by something else: there is no address to show.
+    return undefined; // Written by something else: there is nothing to show.
   }
 }
-
-/** Node writes IPv4 addresses of a dual-stack socket as IPv6. */
-export const plainAddress = (address: string | undefined): string | undefined =>
-  address?.replace(/^::ffff:(?=\d+\.)/i, '');
 
 /** Tells two programs of one token apart without naming them. */
 export const userAgentHash = (userAgent: string): string => createHash('sha256').update(userAgent).digest('hex');

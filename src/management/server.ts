@@ -7,6 +7,7 @@ import type { SharedCells } from '../../domain/shared-cells.ts';
 import { createCheckApi } from '../../gateway/check-api.ts';
 import { createSendWebhook } from '../../gateway/events/webhook-sender.ts';
 import type { FeedSigner } from '../../gateway/feed/signed.ts';
+import { trustedNetworks } from '../../gateway/http/trusted-networks.ts';
 import type { Log } from '../../gateway/ports.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
@@ -20,6 +21,7 @@ import { type Credential, createAuthenticate } from './authenticate.ts';
 import { createBlastRadius } from './blast-radius.ts';
 import { createDeliveries } from './deliveries.ts';
 import type { ManagementFeed } from './feed.ts';
+import { createForwarding } from './forwarded.ts';
 import { createCommands } from './handle-command.ts';
 import type { KeyHealth, Seal } from './held-secrets.ts';
 import type { Nodes } from './nodes.ts';
@@ -57,6 +59,9 @@ type ManagementSettings = {
   readonly metricsArePublic?: boolean | undefined;
   /** Another word for `svc` in what comes in. */
   readonly compatPrefix?: string | undefined;
+  /** Addresses and networks of proxies in front, and the header in which they name who has signed in. */
+  readonly trustedProxies?: readonly string[];
+  readonly trustedActorHeader?: string | undefined;
 };
 
 export type ManagementOptions = {
@@ -115,9 +120,13 @@ export function createManagement(options: ManagementOptions): Management {
   const organisations = createOrganisations({ ...options, home: options.orgId });
   const services = createServices(options, { tokens, organisations, stopping: stopping.signal });
   const served = (settings.metricsArePublic ?? isLoopback(settings.listen)) ? routes.map(withOpenMetrics) : routes;
-  const { bodyLimit: maxDefinitionBytes, heavyRate = 5, compatPrefix } = settings;
-  const limits = { maxDefinitionBytes, heavyRate, monotonic };
-  const app = createApp({ routes: served, services, authenticate, ...limits, compatPrefix, log });
+  const { bodyLimit: maxDefinitionBytes, heavyRate = 5, compatPrefix, trustedProxies = [] } = settings;
+  const behind = createForwarding({
+    trusts: trustedNetworks(trustedProxies),
+    actorHeader: settings.trustedActorHeader,
+  });
+  const edge = { maxDefinitionBytes, heavyRate, monotonic, behind, compatPrefix };
+  const app = createApp({ routes: served, services, authenticate, ...edge, log });
   const handle = app.callback();
   // Koa answers every request itself; its promise never rejects.
   const socket = serveAt(settings.listen, settings.certificate, (request, response) => void handle(request, response));

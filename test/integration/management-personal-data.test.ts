@@ -65,9 +65,25 @@ describe("the caller's address", () => {
     const { keyRing } = management;
     const personal = createPersonalData(sealerOf(keyRing), keyRing, keyRing);
     const text = first!.meta['ip']!;
-    expect(await personal.open(text, first!)).to.equal(address);
-    expect(await personal.open(text, second!)).to.equal(undefined);
-    expect(await personal.open(text, { ...first!, stream: 'api-other' })).to.equal(undefined);
+    expect(await personal.open(text, { ...first!, name: 'ip' })).to.equal(address);
+    expect(await personal.open(text, { ...first!, name: 'actorDetail' })).to.equal(undefined);
+    expect(await personal.open(text, { ...second!, name: 'ip' })).to.equal(undefined);
+    expect(await personal.open(text, { ...first!, stream: 'api-other', name: 'ip' })).to.equal(undefined);
+  });
+
+  it('is the one that a trusted proxy names, with the person that it has signed in, who gets no right by it', async () => {
+    const trustedActorHeader = 'x-signed-in';
+    await using other = await startTestManagement({ settings: { trustedProxies: ['127.0.0.1'], trustedActorHeader } });
+    const headers = { 'x-forwarded-for': '198.51.100.7', [trustedActorHeader]: 'jo@example.org' };
+    expect((await other.call('POST', '/api/apis/streams', named('behind'), headers)).status).to.equal(200);
+    const [stored] = await other.store.readStream('api-behind', { limit: 1 });
+    expect(Object.values(stored!.meta).join()).to.not.contain('example.org').and.not.contain('198.51');
+    const { json } = await other.call('GET', '/api/audit?aggregate=api-behind');
+    const [entry] = json['events'] as readonly JsonObject[];
+    expect(entry).to.include({ ip: '198.51.100.7' });
+    expect(entry?.['actor']).to.include({ type: 'token', detail: 'jo@example.org' });
+    const refused = await fetch(`${other.url}/api/apis`, { headers });
+    expect(refused.status).to.equal(401);
   });
 
   it('is not left out when the key ring fails: nothing is changed, and the answer says 503', async () => {

@@ -47,6 +47,8 @@ describe('loadSettings', () => {
       rateLimit: { rate: 1000, burst: 2000 },
       roles: {},
       metricsArePublic: undefined,
+      trustedProxies: [],
+      trustedActorHeader: undefined,
       tls: { certFile: undefined, keyFile: undefined },
     });
     expect(settings.gateway).to.deep.include({
