@@ -3,8 +3,13 @@ import type { Document, DocumentChange, DocumentQuery, DocumentReader } from '..
 import type { Database, Row } from '../sqlite.ts';
 import { countQuery, createTables, listQuery, type SqlQuery, type TableNames, tableNames } from './document-queries.ts';
 
-/** The statements of a collection, prepared once. */
-type Statements = ReturnType<typeof statementsFor>;
+/** The statements of a collection, prepared once, and the label rows that wait to be written together. */
+type Statements = ReturnType<typeof statementsFor> & { readonly waiting: LabelRow[] };
+
+type LabelRow = readonly [label: string, sort: string, number: number];
+
+/** A call costs more than a row of it. */
+const labelsAtOnce = 64;
 
 function statementsFor(database: Database, { documents, labels }: TableNames) {
   return {
@@ -15,6 +20,9 @@ function statementsFor(database: Database, { documents, labels }: TableNames) {
     replaceBody: database.prepare(`UPDATE ${documents} SET body = ? WHERE id = ? AND sort = ? AND labels = ?`),
     remove: database.prepare(`DELETE FROM ${documents} WHERE id = ? RETURNING number, sort, labels`),
     label: database.prepare(`INSERT INTO ${labels} (label, sort, number) VALUES (?, ?, ?)`),
+    manyLabels: database.prepare(
+      `INSERT INTO ${labels} (label, sort, number) VALUES ${Array(labelsAtOnce).fill('(?, ?, ?)').join(', ')}`,
+    ),
     unlabel: database.prepare(`DELETE FROM ${labels} WHERE label = ? AND sort = ? AND number = ?`),
   };
 }
@@ -50,6 +58,7 @@ export class DocumentTables implements DocumentReader {
       if (change.op === 'put') this.#put(this.#made(change.collection), change.document);
       else this.#remove(this.#of(change.collection), change.id);
     }
+    for (const statements of this.#statements.values()) writeLabels(statements);
   }
 
   /** Forgets which tables there are: a transaction that made some was rolled back. */
@@ -96,7 +105,7 @@ export class DocumentTables implements DocumentReader {
       .prepare('SELECT 1 FROM collections WHERE generation = ? AND name = ?')
       .get(this.#generation, collection);
     if (!isThere) return undefined;
-    const statements = statementsFor(this.#database, tableNames(collection, this.#generation));
+    const statements = { ...statementsFor(this.#database, tableNames(collection, this.#generation)), waiting: [] };
     this.#statements.set(collection, statements);
     return statements;
   }
@@ -124,15 +133,25 @@ export class DocumentTables implements DocumentReader {
       this.#remove(statements, id);
       inserted = statements.insert.run(id, sort, labelText, bodyText);
     }
-    for (const label of labels) statements.label.run(label, sort, inserted.lastRowid);
+    for (const label of labels) statements.waiting.push([label, sort, inserted.lastRowid]);
   }
 
   /** The document knows its labels and its place, so each label row is found by its whole key. */
   #remove(statements: Statements | undefined, id: string): void {
     const old = statements?.remove.get(id);
     if (!statements || !old) return;
+    writeLabels(statements);
     for (const label of labelsOf(old)) statements.unlabel.run(label, old['sort'] ?? null, old['number'] ?? null);
   }
+}
+
+function writeLabels({ waiting, label, manyLabels }: Statements): void {
+  let from = 0;
+  for (; from + labelsAtOnce <= waiting.length; from += labelsAtOnce) {
+    manyLabels.run(...waiting.slice(from, from + labelsAtOnce).flat());
+  }
+  for (const row of waiting.slice(from)) label.run(...row);
+  waiting.length = 0;
 }
 
 const labelsOf = (row: Row): readonly string[] => JSON.parse(String(row['labels'])) as readonly string[];
