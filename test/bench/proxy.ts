@@ -9,7 +9,7 @@ type Figures = { readonly name: string; readonly figures: Readonly<Record<string
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 4);
 
-type Started = { readonly url: string; readonly child: ChildProcess };
+type Started = { readonly url: string; readonly child: ChildProcess; readonly sent?: Readonly<Record<string, string>> };
 
 async function start(name: string, args: readonly string[], execArgv: readonly string[] = []): Promise<Started> {
   const child = fork(join(import.meta.dirname, '..', 'support', `${name}-process.ts`), args, {
@@ -40,7 +40,12 @@ const headers = {
 
 async function measure(proxy: Started): Promise<Round> {
   const before = await cpuUs(proxy);
-  const result = await autocannon({ url: `${proxy.url}x?y=1`, connections: 50, duration: seconds, headers });
+  const result = await autocannon({
+    url: `${proxy.url}x?y=1`,
+    connections: 50,
+    duration: seconds,
+    headers: { ...headers, ...proxy.sent },
+  });
   const cpuSeconds = ((await cpuUs(proxy)) - before) / 1e6;
   if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx + result.errors} requests failed`);
   const total = result.requests.total;
@@ -58,6 +63,10 @@ export async function run(): Promise<readonly Figures[]> {
     'bare, with the headers of the chain': await start('bare-proxy', [upstream.url, 'headers']),
     'no steps, no record': await start('gateway', [upstream.url, 'none']),
     'full chain': await start('gateway', [upstream.url, 'full'], profiled),
+    'full chain, with an access key': {
+      ...(await start('gateway', [upstream.url, 'key'])),
+      sent: { authorization: 'Bearer the-key-of-the-benchmark' },
+    },
   };
   try {
     const results = new Map<string, Round[]>();

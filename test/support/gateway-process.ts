@@ -35,14 +35,31 @@ const full = {
     transformResponseHeaders: { enabled: true, remove: ['x-powered-by'], add: [{ name: 'X-Answered', value: 'here' }] },
   },
 };
-const position = feed.put('api', apiFor('api', upstreamUrl, chain === 'full' ? full : {}));
+/** A key among others, with a policy, for a few paths of one API of many. */
+const authentication = { enabled: true, stripAuthorizationData: true };
+if (chain === 'key') {
+  for (let i = 0; i < 1_000; i++) feed.putKey(`another-key-${i}`, {});
+  feed.putPolicy('gold', {
+    access_rights: {
+      other: {},
+      api: { allowed_urls: ['/orders/{id}', '/x'].map((url) => ({ url, methods: ['GET'] })) },
+    },
+  });
+  feed.putKey('the-key-of-the-benchmark', { alias: 'bench', tags: ['a', 'b'], apply_policies: ['gold'] });
+}
+const parts = {
+  none: {},
+  full,
+  key: { ...full, server: { listenPath: { value: '/api/', strip: true }, authentication } },
+};
+const position = feed.put('api', apiFor('api', upstreamUrl, parts[chain as keyof typeof parts]));
 const gateway = await startGateway({
   ...{ feed, log, lane: new ForgettingLane(), clock: systemClock, node: 'bench', directory: folder.path },
   checkApi: createCheckApi(),
   counters: memoryCounters(systemClock),
   listen: { host: '127.0.0.1', port: 0 },
   controlListen: { host: '127.0.0.1', port: 0 },
-  settings: { analytics: chain === 'full' },
+  settings: { analytics: chain !== 'none' },
 });
 await gateway.waitForRevision(position, AbortSignal.timeout(5000));
 process.on('message', () => process.send?.({ cpuUs: Object.values(process.cpuUsage()).reduce((a, b) => a + b, 0) }));

@@ -9,21 +9,24 @@ const maxCredentialBytes = 16_384;
 export type Found = { readonly credential?: string; readonly isDuplicate: boolean };
 
 /** Header, then query, then cookie; a later one that is present overrides an earlier. */
-export function findCredential({ header, query, cookie }: CredentialSources, context: Context): Found {
-  const { head } = context;
-  const places = [
-    header === undefined ? [] : headerValues(head.headers, header.toLowerCase()),
-    query === undefined || head.query === '' ? [] : new URLSearchParams(head.query).getAll(query),
-    cookie === undefined ? [] : headerValues(head.headers, 'cookie').flatMap((line) => cookiesNamed(line, cookie)),
-  ];
-  if (places.some(({ length }) => length > 1)) return { isDuplicate: true };
-  const credential = places
-    .flat()
-    .map((value) => value.replace(/^Bearer /i, '').trim())
-    .findLast((value) => value !== '');
+export function findCredential({ header, query, cookie }: CredentialSources, { head }: Context): Found {
+  let credential: string | undefined;
+  for (const values of [
+    header === undefined ? none : headerValues(head.headers, header.toLowerCase()),
+    query === undefined || head.query === '' ? none : new URLSearchParams(head.query).getAll(query),
+    cookie === undefined ? none : headerValues(head.headers, 'cookie').flatMap((line) => cookiesNamed(line, cookie)),
+  ]) {
+    if (values.length > 1) return { isDuplicate: true };
+    credential = textOf(values[0]) ?? credential;
+  }
   if (credential === undefined) return { isDuplicate: false };
   return { credential: credential.slice(0, maxCredentialBytes + 1), isDuplicate: false };
 }
+
+const none: readonly string[] = [];
+
+/** Undefined when nothing is left of it. */
+const textOf = (value: string | undefined): string | undefined => value?.replace(/^Bearer /i, '').trim() || undefined;
 
 export const isTooLong = (credential: string): boolean => credential.length > maxCredentialBytes;
 
