@@ -12,7 +12,7 @@ const head = `<!-- Made by \`node docs/generate.ts\` from the table of commands:
 | exit code | |
 |---|---|
 | 0 | done; no difference |
-| 1 | failure; of \`svc diff\` also a file that cannot be read or is not valid |
+| 1 | failure; of \`svc diff\` also a file that cannot be read or is not valid; of \`svc wait\` a revision that a gateway refuses, or that is not everywhere in time; of \`svc reload --wait\` a gateway that has not answered in time or could not load everything |
 | 2 | usage; or differences (\`svc diff\`, \`svc api diff\`, \`svc config diff\`; other tools use 1) |
 | 3 | conflict: somebody else has changed it (409, 412) |
 | 4 | the server does not answer within 5 s |

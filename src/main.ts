@@ -69,6 +69,11 @@ const commands: readonly Row[] = [
     load: async () => (await import('./cli/wait.ts')).wait,
   },
   {
+    name: 'reload',
+    summary: 'gateways take anew what is no change of the configuration',
+    load: async () => (await import('./cli/reload.ts')).reload,
+  },
+  {
     name: 'cert',
     summary: 'certificates and their private keys',
     load: async () => (await import('./cli/cert.ts')).cert,

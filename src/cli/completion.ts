@@ -61,7 +61,7 @@ async function candidates(
   const { command, given, open } = walked(await programFor(before), before);
   const fits = (names: readonly string[]): readonly string[] =>
     names.filter((name) => name.startsWith(current)).toSorted();
-  if (open) return fits(open.argChoices ?? []);
+  if (open) return fits(open.argChoices ?? (await listed(terminal, optionSources[open.long ?? ''])));
   if (current.startsWith('-')) {
     return fits([...command.options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : [])), '--help']);
   }
@@ -100,25 +100,42 @@ function walked(program: Command, words: readonly string[]): Walked {
 /** A shell does not wait longer. */
 const answerTimeoutMs = 1_000;
 
-const sources: Readonly<Record<string, { readonly path: string; readonly list: string; readonly id: string }>> = {
-  api: { path: '/api/apis?limit=500', list: 'apis', id: 'id' },
+type Source = { readonly path: string; readonly list: string; readonly id: string };
+
+const apis: Source = { path: '/api/apis?limit=500', list: 'apis', id: 'id' };
+
+const sources: Readonly<Record<string, Source>> = {
+  api: apis,
   cert: { path: '/api/certs?p=0', list: 'cert_basics', id: 'id' },
   policy: { path: '/api/policies?limit=500', list: 'policies', id: 'id' },
   webhook: { path: '/api/webhooks?limit=500', list: 'webhooks', id: 'id' },
   key: { path: '/api/keys?limit=500', list: 'keys', id: 'key_hash' },
 };
 
-/** Ids where the first argument is one. A server that does not answer completes nothing. */
-async function namesFor(terminal: Terminal, command: Command, given: number): Promise<readonly string[]> {
+/** Of flags that name a thing. */
+const optionSources: Readonly<Record<string, Source>> = {
+  '--api': apis,
+  '--node': { path: '/api/gateways', list: 'gateways', id: 'node' },
+  '--group': { path: '/api/gateways', list: 'gateways', id: 'group' },
+};
+
+/** Ids where the first argument is one. */
+function namesFor(terminal: Terminal, command: Command, given: number): Promise<readonly string[]> {
   const [argument] = command.registeredArguments;
-  const source = sources[command.parent?.name() ?? ''];
-  if (!source || given > 0 || !argument || !/^(id|hash)$/.test(argument.name())) return [];
+  const isId = given === 0 && argument !== undefined && /^(id|hash)$/.test(argument.name());
+  return listed(terminal, isId ? sources[command.parent?.name() ?? ''] : undefined);
+}
+
+/** A server that does not answer completes nothing. */
+async function listed(terminal: Terminal, source: Source | undefined): Promise<readonly string[]> {
+  if (!source) return [];
   const { path, list, id } = source;
   try {
     const client = connect(terminal, {}, answerTimeoutMs);
     const { body } = await client.get(path);
     const found = (body as Readonly<Record<string, unknown>>)[list];
-    return Array.isArray(found) ? found.map((one: Readonly<Record<string, unknown>>) => String(one[id])) : [];
+    if (!Array.isArray(found)) return [];
+    return [...new Set(found.map((one: Readonly<Record<string, unknown>>) => String(one[id])))];
   } catch {
     return []; // The line that is being typed is no place for a message.
   }

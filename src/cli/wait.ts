@@ -12,6 +12,10 @@ type Flags = ConnectionFlags & OutputFlags & { readonly revision: string; readon
 export function wait(command: Command, terminal: Terminal): void {
   withConnection(withOutput(command))
     .addHelpText('before', 'Example:\n  svc wait --revision 4711 --timeout 30s\n')
+    .addHelpText(
+      'after',
+      '\nThe exit code is 1 when a gateway refuses the revision, or when it is not everywhere in time.\n',
+    )
     .requiredOption('--revision <position>', 'x-svc-revision of a change')
     .option('--timeout <duration>', 'give up after so long', '60s')
     .action((flags: Flags) => run(terminal, flags));

@@ -18,6 +18,8 @@ const lines = [
   ['the words of a flag', ['api', 'list', '--kind', 's'], ['streams']],
   ['an id from the server', ['api', 'show', 'or'], ['orders']],
   ['an id after a flag with a value', ['api', 'show', '--at', '10m', ''], ['orders', 'other']],
+  ['an id as the word of a flag', ['reload', '--api', 'or'], ['orders']],
+  ['no gateway where none has registered', ['reload', '--node', ''], []],
   ['nothing after the id', ['api', 'show', 'orders', ''], []],
   ['nothing that is hidden', ['completion', ''], ['bash', 'fish', 'zsh']],
 ] as const;
