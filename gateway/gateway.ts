@@ -4,12 +4,16 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeError } from '../domain/gateway-node.ts';
 import type { RecordLane } from '../domain/record-log.ts';
+import type { WebhookDelivery } from '../domain/webhook-delivery.ts';
 import type { GatewaySnapshot } from '../projections/gateway-snapshot.ts';
 import { Sessions } from './access/sessions.ts';
 import { type MakeRecord, recordMaker } from './analytics/outcome.ts';
 import { Recorder } from './analytics/recorder.ts';
 import type { CheckApi } from './check-api.ts';
 import { type Before, type Compiled, type CompiledApi, compile, type Reveal, retireOthers } from './compile.ts';
+import { GatewayEvents } from './events/gateway-events.ts';
+import type { OutboxStore, Redelivery } from './events/outbox.ts';
+import { type RetryPolicy, webhookRetries } from './events/verdict.ts';
 import type { Feed, GatewayReport, SnapshotSource } from './feed/feed.ts';
 import type { Generation } from './feed/generation.ts';
 import { diskGenerations } from './feed/generations.ts';
@@ -45,6 +49,10 @@ export type GatewayOptions = {
   readonly seed?: (() => Promise<SignedSnapshot>) | undefined;
   /** Opens secrets of definitions; only where the key ring is, in the process of management. */
   readonly openSecrets?: OpenSecrets | undefined;
+  /** Where events wait for webhooks; opened when the first handler needs it. Without it none is called. */
+  readonly openOutbox?: (() => Promise<OutboxStore>) | undefined;
+  /** When events that were not delivered are tried again. Default: as the design has it. */
+  readonly webhookRetries?: RetryPolicy | undefined;
   readonly listen: Address;
   readonly controlListen: Address;
   /** Where the node keeps its last good configurations. */
@@ -71,6 +79,10 @@ export type Gateway = {
   applied(): Applied;
   /** Resolves when this node has applied everything up to the position. Rejects when the signal aborts. */
   waitForRevision(position: string, signal: AbortSignal): Promise<void>;
+  /** The last deliveries to webhooks. */
+  deliveries(): readonly WebhookDelivery[];
+  /** Sends dead letters again; answers how many. */
+  redeliver(redelivery: Redelivery): Promise<number>;
   /** Finishes requests for at most so long, flushes the records, and closes everything. Later calls share the first. */
   stop(deadlineMs: number): Promise<void>;
 };
@@ -90,6 +102,7 @@ class RunningGateway implements Gateway {
   readonly #sessions: Sessions;
   readonly #recorder: Recorder | undefined;
   readonly #makeRecord: MakeRecord;
+  readonly #events: GatewayEvents;
   readonly #server: ProxyServer;
   readonly #control: ControlServer;
   readonly #subscription: Subscription;
@@ -121,6 +134,11 @@ class RunningGateway implements Gateway {
     const { frame, bufferBytes, version } = settings;
     this.#recorder = settings.analytics ? new Recorder({ lane, clock, log, version, frame, bufferBytes }) : undefined;
     this.#makeRecord = recordMaker({ clock, nodeTags: settings.tags });
+    this.#events = new GatewayEvents({
+      ...{ open: options.openOutbox, handlers: settings.eventHandlers, clock, log },
+      policy: options.webhookRetries ?? webhookRetries,
+      reveal: (object) => this.#vault.reveal(object),
+    });
     this.#reports = new Reports({
       ...{ feed, log, report: () => this.#report() },
       superseded: (reason) => this.#subscription.quit(reason),
@@ -188,6 +206,14 @@ class RunningGateway implements Gateway {
     });
   }
 
+  deliveries(): readonly WebhookDelivery[] {
+    return this.#events.deliveries;
+  }
+
+  redeliver(redelivery: Redelivery): Promise<number> {
+    return this.#events.redeliver(redelivery);
+  }
+
   stop(deadlineMs: number): Promise<void> {
     this.#stopping ??= this.#stopInOrder(deadlineMs);
     return this.#stopping;
@@ -201,6 +227,7 @@ class RunningGateway implements Gateway {
     await this.#reloads.stop();
     await this.#reports.stop();
     await this.#recorder?.stop(deadlineMs);
+    await this.#events.stop(deadlineMs);
     for (const { route } of this.#compiled?.apis.values() ?? []) route.lease.retire();
     await this.#agents.close();
     await this.#control.stop();
@@ -244,6 +271,10 @@ class RunningGateway implements Gateway {
     this.#compiled = compiled;
     this.#snapshot = snapshot;
     this.#sessions.swap(snapshot.objects);
+    this.#events.swap(
+      [...compiled.apis.values()].map(({ route }) => route.definition),
+      snapshot.objects,
+    );
     retireOthers(before, compiled.apis);
     this.#vault.keepOnly([...Object.values(snapshot.objects), ...Object.values(compiled.kept)]);
     for (const { id, code, message } of compiled.rejected)
@@ -276,6 +307,7 @@ class RunningGateway implements Gateway {
   }
 
   #record(context: Context): void {
+    this.#events.refused(context);
     if (context.route.definition.trafficLogs) this.#recorder?.record(this.#makeRecord, context);
   }
 

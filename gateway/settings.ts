@@ -1,4 +1,5 @@
 /** What a gateway is set to, apart from its configuration. */
+import type { EventHandler } from '../domain/api/event-handlers.ts';
 
 /** Every member has a default; durations in ms, sizes in bytes. */
 export type GatewaySettings = {
@@ -24,6 +25,8 @@ export type GatewaySettings = {
   readonly swapEveryMs: number;
   /** Readiness fails when the configuration has not been confirmed for so long; undefined: never. */
   readonly maxStalenessMs: number | undefined;
+  /** Of the node itself: told of events of every API. */
+  readonly eventHandlers: readonly EventHandler[];
 };
 
 export const defaultGatewaySettings: GatewaySettings = {
@@ -43,4 +46,5 @@ export const defaultGatewaySettings: GatewaySettings = {
   bodyIdleMs: 60_000,
   swapEveryMs: 75,
   maxStalenessMs: undefined,
+  eventHandlers: [],
 };

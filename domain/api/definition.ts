@@ -1,6 +1,7 @@
 /** One normalised API definition: what a gateway runs, whatever form the user wrote it in. Made by `streams.ts` (read from a document). */
 import type { JsonObject } from '../event.ts';
 import type { ApiId, OrgId } from '../ids.ts';
+import type { EventHandler } from './event-handlers.ts';
 
 export type ApiKind = 'streams' | 'oas' | 'classic';
 
@@ -85,6 +86,8 @@ export type ApiDefinition = {
     readonly strip: boolean;
   };
   readonly cors?: Cors;
+  /** Who is told of its events. */
+  readonly eventHandlers: readonly EventHandler[];
   readonly contextVariables: boolean;
   readonly requestHeaders?: HeaderTransform;
   readonly responseHeaders?: HeaderTransform;

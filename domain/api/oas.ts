@@ -8,6 +8,7 @@ import { canonical, canonicalHead } from './classic/codec.ts';
 import type { ApiDefinition, ApiDocument, ApiKind, Cors, HeaderTransform, RateLimit } from './definition.ts';
 import { gatewayExtension } from './definition.ts';
 import { durationMs } from './duration.ts';
+import { readEventHandlers } from './event-handlers.ts';
 import { expirationMs } from './expiration.ts';
 import { normalHost, normalListenPath } from './paths.ts';
 import { readVersioning } from './versioning.ts';
@@ -45,6 +46,7 @@ export function readDefinition(
     tags: tagsOf(document),
     upstream: readUpstream(objectAt(extension, 'upstream') ?? {}),
     ...(authentication ? { authentication } : {}),
+    eventHandlers: readEventHandlers(server['eventHandlers']),
     ...readMiddleware(middleware),
     ...(requestSizeLimit > 0 ? { requestSizeLimit } : {}),
     revisionHeader: isOn(server['revisionHeader']),

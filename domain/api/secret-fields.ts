@@ -146,7 +146,7 @@ export const findApiSecrets: FindSecrets = (document) => [
   ...findBelow(document, streamingExtension, inStream),
 ];
 
-/** Parts that a gateway keeps and does not run yet: it can do without their secrets. */
+/** What a gateway does not run, and handlers of events: without their secrets they tell nobody, and the API runs. */
 const notRun: readonly (readonly string[])[] = [
   ['servers'],
   [streamingExtension],

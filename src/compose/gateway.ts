@@ -11,6 +11,7 @@ import { memoryCounters } from '../stores/runtime/memory-counters.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
 import { localUrl } from './addresses.ts';
 import type { Source } from './feed.ts';
+import { outboxOpener } from './outbox.ts';
 
 export type GatewayRole = { readonly url: string; readonly controlUrl: string };
 
@@ -38,6 +39,7 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
     ...{ lane, log, clock, node, directory, listen, controlListen, openSecrets },
     checkApi: createCheckApi(),
     counters: memoryCounters(clock),
+    openOutbox: outboxOpener({ directory: join(directory, 'outbox'), node, allowLinkLocal: false, log }),
     settings: { ...rest, version, analytics, frame, bufferBytes },
   });
   stack.defer(() => gateway.stop(gracefulShutdownTimeoutMs));

@@ -1,6 +1,7 @@
 /** A feed in the memory of a test: APIs are put, removed, and answers can be broken on purpose. */
 import { createHash } from 'node:crypto';
 import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
+import type { SealedSecrets } from '../../domain/document-secrets.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { type ReloadScope, scopeName } from '../../domain/gateway-group.ts';
 import { toOrgId } from '../../domain/ids.ts';
@@ -12,12 +13,17 @@ import {
   type GatewaySnapshot,
   type KeyObject,
   type PolicyObject,
+  type WebhookObject,
 } from '../../projections/gateway-snapshot.ts';
 
 /** What a gateway knows a key by. */
 export const keyId = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 export const positionText = (number: number): string => String(number).padStart(20, '0');
+
+type Given<Object extends GatewayObject> = Pick<Object, 'kind' | 'id' | 'body'>;
+
+type WebhookParts = { readonly orgId?: string; readonly sealed?: SealedSecrets };
 
 export class MemoryFeed implements Feed {
   readonly reports: GatewayReport[] = [];
@@ -84,6 +90,18 @@ export class MemoryFeed implements Feed {
     return this.#add({ op: 'remove', position: this.#next(), kind: 'policy', id });
   }
 
+  putWebhook(id: string, document: JsonObject, { orgId = 'acme', sealed }: WebhookParts = {}): string {
+    return this.#upsert({
+      kind: 'webhook',
+      id,
+      body: { orgId: toOrgId(orgId), document, ...(sealed ? { sealed } : {}) },
+    });
+  }
+
+  removeWebhook(id: string): string {
+    return this.#add({ op: 'remove', position: this.#next(), kind: 'webhook', id });
+  }
+
   /** The log moves on without a change of the configuration. */
   idle(): string {
     const position = this.#next();
@@ -109,7 +127,7 @@ export class MemoryFeed implements Feed {
     this.reports.push(report);
   }
 
-  #upsert(given: Pick<KeyObject, 'kind' | 'id' | 'body'> | Pick<PolicyObject, 'kind' | 'id' | 'body'>): string {
+  #upsert(given: Given<KeyObject> | Given<PolicyObject> | Given<WebhookObject>): string {
     const position = this.#next();
     const revision = (this.#revisions.get(given.id) ?? -1) + 1;
     this.#revisions.set(given.id, revision);

@@ -42,7 +42,10 @@ export type TestGateway = AsyncDisposable & {
   settled(position: string): Promise<void>;
 };
 
-export type TestGatewayOptions = Pick<GatewayOptions, 'seed' | 'renew'> & {
+export type TestGatewayOptions = Pick<
+  GatewayOptions,
+  'seed' | 'renew' | 'openOutbox' | 'openSecrets' | 'webhookRetries'
+> & {
   readonly settings?: Partial<GatewaySettings>;
   readonly feed?: MemoryFeed;
   readonly lane?: ListLane;
@@ -59,6 +62,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const log = listLog();
   const gateway = await startGateway({
     ...{ feed, lane, clock, log, directory, node: 'node-1', seed: options.seed, renew: options.renew },
+    ...{ openOutbox: options.openOutbox, openSecrets: options.openSecrets, webhookRetries: options.webhookRetries },
     counters: options.counters ?? memoryCounters(clock),
     checkApi: options.checkApi ?? createCheckApi(),
     listen: { host: '127.0.0.1', port: 0 },

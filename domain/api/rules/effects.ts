@@ -88,7 +88,6 @@ const noEffect = rows(
   server/customDomain/certificates
   server/detailedActivityLogs
   server/detailedTracing
-  server/eventHandlers/*
   server/onStoreFailure
   upstream/retry
   upstream/test/serviceDiscovery

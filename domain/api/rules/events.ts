@@ -66,7 +66,26 @@ function memberProblems(path: Path, handler: JsonObject): readonly Problem[] {
     : [problem([...path, 'url'], 'url_invalid', 'must be an absolute URL (http, https)')];
 }
 
+/** What can make them happen is not in this version. */
+const idle: readonly string[] = [
+  ...['QuotaExceeded', 'KeyExpired', 'OrgQuotaExceeded', 'OrgRateLimitExceeded', 'TriggerExceeded', 'BreakerTripped'],
+  ...['BreakerReset', 'BreakerTriggered', 'HostDown', 'HostUp', 'UpstreamOAuthError', 'TokenCreated', 'TokenUpdated'],
+  ...['TokenDeleted', 'CertificateExpiringSoon', 'CertificateExpired', 'PluginRejected', 'PluginFailed'],
+  'BundleRejected',
+];
+
+const noEffect = 'is stored and has no effect in this version';
+
 export const eventWarnings = (extension: JsonObject): readonly Warning[] =>
-  [...handlersOf(extension)]
-    .filter(([, handler]) => silent.includes(textAt(handler, 'trigger') ?? ''))
-    .map(([path]) => warning([...path, 'trigger'], 'trigger_never_fires', 'nothing makes this trigger fire'));
+  [...handlersOf(extension)].flatMap(([path, handler]) => {
+    const trigger = textAt(handler, 'trigger') ?? '';
+    if (silent.includes(trigger)) {
+      return [warning([...path, 'trigger'], 'trigger_never_fires', 'nothing makes this trigger fire')];
+    }
+    if (!isOn(handler)) return [];
+    if (!streamTypes.includes(textAt(handler, 'type') ?? '') || idle.includes(trigger)) {
+      return [warning(path, 'no_effect', noEffect)];
+    }
+    // The default body is sent in its place.
+    return textAt(handler, 'bodyTemplate') ? [warning([...path, 'bodyTemplate'], 'no_effect', noEffect)] : [];
+  });

@@ -85,7 +85,24 @@ const remarked: readonly Row[] = [
     'errorOverrides',
     'no_effect',
   ],
-  ['a handler of events', handler({ type: 'log', trigger: 'AuthFailure' }), 'server/eventHandlers/1', 'no_effect'],
+  [
+    'a handler of events in JavaScript',
+    handler({ type: 'custom', trigger: 'AuthFailure', functionName: 'f' }),
+    'server/eventHandlers/1',
+    'no_effect',
+  ],
+  [
+    'a handler of events that nothing raises',
+    handler({ type: 'log', trigger: 'HostDown' }),
+    'server/eventHandlers/1',
+    'no_effect',
+  ],
+  [
+    'a template of a body',
+    handler({ type: 'webhook', trigger: 'AuthFailure', url: 'https://a.example/', bodyTemplate: '{{.Type}}' }),
+    'server/eventHandlers/1/bodyTemplate',
+    'no_effect',
+  ],
   [
     'a trigger that never fires',
     handler({ type: 'log', trigger: 'RateLimitSmoothingUp' }),

@@ -1,0 +1,41 @@
+/** What stands in the outbox: one event on its way to one target, with all that a restart has to know. Addresses and secrets are looked up when it is sent. */
+import type { JsonObject } from '../../domain/event.ts';
+import type { Numbered } from '../../domain/record-log.ts';
+import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
+
+/** Times in ms since 1970. */
+export type Unnumbered = {
+  /** Of this event to this target, the same on every attempt. */
+  readonly id: string;
+  readonly eventId: string;
+  readonly target: string;
+  /** Empty for a target that stands in a handler. */
+  readonly webhookId: string;
+  readonly orgId: string;
+  readonly apiId: string;
+  readonly trigger: string;
+  readonly body: JsonObject;
+  /** The same for events that count as equal for one target. */
+  readonly equality: string;
+  readonly cooldownMs: number;
+  readonly raisedMs: number;
+  /** From when on it is tried; later than `raisedMs` when it was sent again by hand. */
+  readonly sinceMs: number;
+  /** That were made. */
+  readonly attempts: number;
+  readonly dueMs: number;
+  readonly lastStatus: number | null;
+  readonly error: string | null;
+};
+
+export type OutboxEntry = Unnumbered & Numbered;
+
+export function deliveryOf(entry: Unnumbered, state: WebhookDelivery['state'], nowMs: number): WebhookDelivery {
+  const { id, webhookId, orgId, apiId, trigger, eventId, attempts, lastStatus, error, raisedMs, dueMs } = entry;
+  return {
+    ...{ id, webhookId, orgId, apiId, trigger, eventId, state, attempts, lastStatus, error },
+    raisedAt: new Date(raisedMs).toISOString(),
+    at: new Date(nowMs).toISOString(),
+    nextAt: state === 'retrying' ? new Date(dueMs).toISOString() : null,
+  };
+}

@@ -1,0 +1,88 @@
+/** Where events may be sent now: stored webhooks and handlers that hold an address, with their secrets in clear, in memory only. */
+import type { ApiDefinition } from '../../domain/api/definition.ts';
+import { durationMs } from '../../domain/api/duration.ts';
+import type { EventHandler, WebhookHandler } from '../../domain/api/event-handlers.ts';
+import type { JsonObject } from '../../domain/event.ts';
+import { isObject, textAt } from '../../domain/json.ts';
+import { mask } from '../../domain/secret-places.ts';
+import { type GatewaySnapshot, objectKey, type WebhookObject } from '../../projections/gateway-snapshot.ts';
+
+/** `off`: switched off. `closed`: something of it is not on this node, and nothing is sent without that. */
+type TargetState = 'on' | 'off' | 'closed';
+
+export type TargetAddress = {
+  readonly state: TargetState;
+  /** As the document of a stored webhook, with its secrets. */
+  readonly document: JsonObject;
+  /** Whose events it gets; empty: everybody's. */
+  readonly orgId: string;
+  readonly cooldownMs: number;
+};
+
+export type RevealWebhook = (object: WebhookObject) => {
+  readonly document: JsonObject;
+  readonly missing: readonly string[];
+};
+
+/** A webhook is one target, however many handlers name it. `apiId` is empty for handlers of the node itself. */
+export const targetOf = (handler: WebhookHandler, apiId: string): string =>
+  handler.type === 'stored' ? stored + handler.webhookId : `handler:${apiId}:${handler.key}`;
+
+const stored = 'webhook:';
+
+export class TargetAddresses {
+  readonly #reveal: RevealWebhook;
+  readonly #ofNode: ReadonlyMap<string, TargetAddress>;
+  #inline: ReadonlyMap<string, TargetAddress>;
+  #objects: GatewaySnapshot['objects'] = {};
+  /** Stored ones, as far as somebody has asked for them since the last swap. */
+  #stored = new Map<string, TargetAddress | undefined>();
+
+  constructor(ofNode: readonly EventHandler[], reveal: RevealWebhook) {
+    this.#reveal = reveal;
+    this.#ofNode = new Map(inlineTargets(ofNode, '', ''));
+    this.#inline = this.#ofNode;
+  }
+
+  swap(definitions: Iterable<ApiDefinition>, objects: GatewaySnapshot['objects']): void {
+    this.#objects = objects;
+    this.#stored = new Map();
+    const found = new Map(this.#ofNode);
+    for (const { eventHandlers, apiId, orgId } of definitions) {
+      for (const [target, address] of inlineTargets(eventHandlers, apiId, orgId)) found.set(target, address);
+    }
+    this.#inline = found;
+  }
+
+  find(target: string): TargetAddress | undefined {
+    if (!target.startsWith(stored)) return this.#inline.get(target);
+    if (!this.#stored.has(target)) this.#stored.set(target, this.#read(target.slice(stored.length)));
+    return this.#stored.get(target);
+  }
+
+  #read(webhookId: string): TargetAddress | undefined {
+    const object = this.#objects[objectKey('webhook', webhookId)];
+    if (object?.kind !== 'webhook') return undefined;
+    const { document, missing } = this.#reveal(object);
+    const isOff = document['enabled'] === false;
+    return {
+      state: isOff ? 'off' : missing.length > 0 ? 'closed' : 'on',
+      ...{ document, orgId: object.body.orgId },
+      cooldownMs: durationMs(textAt(document, 'cooldownPeriod') ?? '') ?? 0,
+    };
+  }
+}
+
+const inlineTargets = (handlers: readonly EventHandler[], apiId: string, orgId: string) =>
+  handlers.flatMap((handler): readonly (readonly [string, TargetAddress])[] => {
+    if (handler.type !== 'inline') return [];
+    const { target: document, cooldownMs = 0 } = handler;
+    const state = isMasked(document) ? 'closed' : 'on';
+    return [[targetOf(handler, apiId), { state, document, orgId, cooldownMs }]];
+  });
+
+/** A mask stands where a secret did not open. */
+function isMasked({ url, secret, headers }: JsonObject): boolean {
+  const values = (Array.isArray(headers) ? headers : []).map((header) => (isObject(header) ? header['value'] : ''));
+  return [secret, ...values].includes(mask) || String(url).includes(`${mask}@`);
+}

@@ -1,0 +1,39 @@
+/** Where a gateway keeps events for webhooks: an embedded record log of its own, and the sender with its connections. */
+import type { OutboxStore } from '../../gateway/events/outbox.ts';
+import type { OutboxEntry } from '../../gateway/events/outbox-entry.ts';
+import { openEmbeddedLogOf } from '../stores/records/embedded-record-log.ts';
+import type { ProcessLog } from '../telemetry/log.ts';
+
+export type OutboxPlace = {
+  readonly directory: string;
+  readonly node: string;
+  readonly allowLinkLocal: boolean;
+  readonly log: Pick<ProcessLog, 'warn'>;
+  /** Of one attempt; default 30 s. */
+  readonly timeoutMs?: number;
+};
+
+/** What a loss of power may cost; a kill of the process costs nothing. */
+const fsyncMs = 200;
+const maxBytes = 268_435_456;
+/** Longer than an event is tried. */
+const maxAgeMs = 2 * 86_400_000;
+
+/** Nothing is opened, and no client for HTTP loaded, before the first handler needs it. */
+export const outboxOpener =
+  ({ directory, node, allowLinkLocal, log, ...limits }: OutboxPlace) =>
+  async (): Promise<OutboxStore> => {
+    const { createSendWebhook, webhookAgent } = await import('../../gateway/events/webhook-sender.ts');
+    const records = openEmbeddedLogOf<OutboxEntry>({ directory, fsync: fsyncMs, maxBytes, maxAgeMs, log });
+    const lane = await records.openLane(node);
+    const agent = webhookAgent({ allowLinkLocal });
+    return {
+      log: records,
+      lane,
+      send: createSendWebhook({ ...limits, now: () => new Date(), agent, allowLinkLocal }),
+      close: async () => {
+        await records.close();
+        await agent.destroy();
+      },
+    };
+  };
