@@ -2,6 +2,7 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { GatewayChange, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
+import type { NodeBox } from './node-box.ts';
 
 /** The key that signs. */
 export type FeedSigner = {
@@ -15,8 +16,21 @@ export type FeedSigner = {
 
 type Signature = { readonly keyId: string; readonly signature: string };
 
+/** The secrets of one answer, sealed for the one gateway that asked: beside what is signed for all, and signed with it. */
+export type NodeSecrets = {
+  readonly node: string;
+  /** Id of the key that the boxes are for. */
+  readonly recipient: string;
+  /** By the key of the object. */
+  readonly boxes: Readonly<Record<string, NodeBox>>;
+  readonly signature: string;
+};
+
+type WithSecrets = { readonly secrets?: NodeSecrets };
+
 export type SignedSnapshot = GatewaySnapshot &
-  Signature & {
+  Signature &
+  WithSecrets & {
     /** RFC 3339. */
     readonly createdAt: string;
     readonly group: string;
@@ -28,14 +42,15 @@ export type SignedSnapshot = GatewaySnapshot &
   };
 
 /** Changes between two places of one log. */
-export type SignedChanges = Signature & {
-  readonly logId: string;
-  readonly era: number;
-  readonly after: string;
-  readonly next: string;
-  readonly tags: readonly string[];
-  readonly changes: readonly GatewayChange[];
-};
+export type SignedChanges = Signature &
+  WithSecrets & {
+    readonly logId: string;
+    readonly era: number;
+    readonly after: string;
+    readonly next: string;
+    readonly tags: readonly string[];
+    readonly changes: readonly GatewayChange[];
+  };
 
 const contentSha256 = (value: object): string =>
   createHash('sha256')
@@ -43,10 +58,10 @@ const contentSha256 = (value: object): string =>
     .digest('hex');
 
 /** What kind of statement it is comes first, so that none passes for another. */
-const bytesOf = (kind: 'snapshot' | 'changes', statement: object): Uint8Array =>
+const bytesOf = (kind: 'snapshot' | 'changes' | 'secrets', statement: object): Uint8Array =>
   Buffer.from(`svc ${kind} 1\n${canonicalize(statement)}`);
 
-type SnapshotStatement = Omit<SignedSnapshot, 'signature' | 'objects' | 'publicKey'>;
+type SnapshotStatement = Omit<SignedSnapshot, 'signature' | 'objects' | 'publicKey' | 'secrets'>;
 
 const snapshotBytes = (of: SnapshotStatement): Uint8Array => {
   const { format, logId, era, position, revision, createdAt, group, tags, sha256, keyId } = of;
@@ -55,6 +70,18 @@ const snapshotBytes = (of: SnapshotStatement): Uint8Array => {
 
 const changesBytes = ({ logId, era, after, next, tags, changes, keyId }: Omit<SignedChanges, 'signature'>) =>
   bytesOf('changes', { logId, era, after, next, tags, sha256: contentSha256(changes), keyId });
+
+/** Boxes of one answer say nothing about another one: its signature is a part of what is signed. */
+const secretsBytes = (
+  { node, recipient, boxes }: Omit<NodeSecrets, 'signature'>,
+  { keyId, signature: of }: Signature,
+) => bytesOf('secrets', { node, recipient, of, sha256: contentSha256(boxes), keyId });
+
+export const signSecrets = (
+  { sign }: FeedSigner,
+  secrets: Omit<NodeSecrets, 'signature'>,
+  answer: Signature,
+): NodeSecrets => ({ ...secrets, signature: sign(secretsBytes(secrets, answer)) });
 
 export function signSnapshot(
   { keyId, publicKey, sign }: FeedSigner,
@@ -84,6 +111,12 @@ export const isSignedSnapshot = (snapshot: SignedSnapshot, publicKey: string): b
 
 export const areSignedChanges = (changes: SignedChanges, publicKey: string): boolean =>
   holds(changesBytes(changes), changes, publicKey);
+
+/** Whether the secrets of an answer, where it has some, are those that management gave with it. */
+export const areSignedSecrets = (answer: Signature & WithSecrets, publicKey: string): boolean => {
+  const { keyId, secrets } = answer;
+  return !secrets || holds(secretsBytes(secrets, answer), { keyId, signature: secrets.signature }, publicKey);
+};
 
 function holds(bytes: Uint8Array, { keyId, signature }: Signature, publicKey: string): boolean {
   try {

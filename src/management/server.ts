@@ -24,6 +24,7 @@ import type { ManagementFeed } from './feed.ts';
 import { createForwarding } from './forwarded.ts';
 import { createCommands } from './handle-command.ts';
 import type { KeyHealth, Seal } from './held-secrets.ts';
+import { createSealSecrets } from './node-secrets.ts';
 import type { Nodes } from './nodes.ts';
 import { createDocument } from './openapi.ts';
 import { createOrganisations, type Organisations } from './organisations.ts';
@@ -197,7 +198,7 @@ function createServices(
     exportAudit,
     keyHealth,
     metrics,
-    feed: createSignedFeed(feed, signer, now),
+    feed: createSignedFeed(feed, signer, now, createSealSecrets(secrets, signer)),
     nodes,
     ...made,
     accessBodies,

@@ -4,9 +4,10 @@ import { type FeedPlace, FeedRefusal } from '../../../gateway/feed/feed.ts';
 import type { SignedChanges } from '../../../gateway/feed/signed.ts';
 import type { Call } from '../call.ts';
 import { queryInvalid, Rejection } from '../errors.ts';
+import { type Recipient, recipientOf } from '../node-keys.ts';
 import { queryParameter } from '../parameters.ts';
 import type { Reply } from '../responses.ts';
-import type { Route, Services } from '../route.ts';
+import type { Parameter, Route, Services } from '../route.ts';
 
 /** A log that moves without a change of the configuration is told of so much later. */
 const idleMs = 1_000;
@@ -16,8 +17,10 @@ const commentEveryMs = 15_000;
 
 const maxTags = 100;
 
-async function snapshot(call: Call, { feed, stopping }: Services): Promise<Reply> {
-  const text = await answered(stopping, (signal) => feed.snapshot(tagsOf(call), signal), call);
+async function snapshot(call: Call, services: Services): Promise<Reply> {
+  const { feed, stopping } = services;
+  const recipient = await recipientOf(call, services);
+  const text = await answered(stopping, (signal) => feed.snapshot(tagsOf(call), signal, recipient), call);
   return { status: 200, type: 'application/json', stream: once(text) };
 }
 
@@ -25,25 +28,29 @@ async function changes(call: Call, services: Services): Promise<Reply> {
   const { feed, stopping } = services;
   const tags = tagsOf(call);
   const place = placeOf(call, feed.identity);
+  const asked = { tags, recipient: await recipientOf(call, services) };
   if (call.accepts(['application/json', 'text/event-stream']) === 'text/event-stream') {
     // What is wrong with the place is said before the stream begins.
-    const first = await demanded(call, services, place, tags, 0);
-    return { status: 200, type: 'text/event-stream', stream: events(call, services, place, tags, first) };
+    const first = await demanded(call, services, place, asked, 0);
+    return { status: 200, type: 'text/event-stream', stream: events(call, services, place, asked, first) };
   }
-  const answer = await answered(stopping, () => demanded(call, services, place, tags), call);
+  const answer = await answered(stopping, () => demanded(call, services, place, asked), call);
   return { status: 200, type: 'application/json', stream: once(JSON.stringify(answer)) };
 }
+
+/** For which labels, and for whom secrets are sealed. */
+type Asked = { readonly tags: readonly string[]; readonly recipient: Recipient | undefined };
 
 /** Throws 410 for a place that is not there any more. */
 async function demanded(
   call: Call,
   { feed, stopping }: Services,
   place: FeedPlace,
-  tags: readonly string[],
+  { tags, recipient }: Asked,
   waitMs?: number,
 ): Promise<SignedChanges> {
   const query = { tags, idleMs, ...(waitMs === undefined ? {} : { waitMs }) };
-  const answer = await answered(stopping, (signal) => feed.changes(place, signal, query), call);
+  const answer = await answered(stopping, (signal) => feed.changes(place, signal, query, recipient), call);
   if ('tooOld' in answer) throw new Rejection('feed_too_old', 'the changes since this place are gone; take a snapshot');
   return answer;
 }
@@ -52,7 +59,7 @@ async function* events(
   call: Call,
   services: Services,
   from: FeedPlace,
-  tags: readonly string[],
+  asked: Asked,
   first: SignedChanges,
 ): AsyncGenerator<string> {
   let place = from;
@@ -65,7 +72,7 @@ async function* events(
         ? `id: ${shortPosition(answer.next)}\nevent: changes\ndata: ${JSON.stringify(answer)}\n\n`
         : ': nothing new\n\n';
       place = { ...place, position: answer.next };
-      answer = await demanded(call, services, place, tags, commentEveryMs);
+      answer = await demanded(call, services, place, asked, commentEveryMs);
     }
   } catch (error) {
     if (call.gone.aborted || services.stopping.aborted) return;
@@ -116,6 +123,20 @@ const positionOf = (text: string): Position => (/^0*$/.test(text) ? '' : padPosi
 
 const tags = queryParameter('tags', 'Labels, separated by commas: only APIs whose `gatewayTags` share one.');
 
+const header = (name: string, description: string): Parameter => ({
+  ...{ name, in: 'header', description },
+  schema: { type: 'string' },
+});
+
+/** Both are needed for secrets; a token that belongs to no gateway gets none with them. */
+const ownKey = [
+  header('x-svc-node', 'The gateway that asks; the token has to belong to it.'),
+  header('x-svc-node-key', 'The key that it has registered: X25519, 32 bytes as base64url.'),
+];
+
+const secretsText =
+  '`secrets` are sealed for the gateway that asks (RFC 9180); their `signature` is over `svc secrets 1`, a line feed, and the RFC 8785 form of node, recipient, of (the signature of the answer), sha256 (of the RFC 8785 form of `boxes`), keyId.';
+
 const exampleObject = {
   ...{ kind: 'api', id: 'orders', revision: '3', position: '12', sha256: 'f7c1…' },
   body: { orgId: '68ff52c1a3a94f0d92c1b7aa', apiKind: 'oas', document: {} },
@@ -142,14 +163,15 @@ export const feedRoutes: readonly Route[] = [
     scope: 'feed:read',
     isInstallation: true,
     form: 'problem',
-    parameters: [tags],
+    parameters: [tags, ...ownKey],
     answer: {
       description:
-        '`sha256` is over the RFC 8785 form of `objects`; `signature` (Ed25519, base64url) is over `svc snapshot 1`, a line feed, and the RFC 8785 form of format, logId, era, position, revision, createdAt, group, tags, sha256, keyId.',
+        '`sha256` is over the RFC 8785 form of `objects`; `signature` (Ed25519, base64url) is over `svc snapshot 1`, a line feed, and the RFC 8785 form of format, logId, era, position, revision, createdAt, group, tags, sha256, keyId. ' +
+        secretsText,
       schema: { $ref: '#/components/schemas/FeedSnapshot' },
       example: exampleSnapshot,
     },
-    errors: ['stopping'],
+    errors: ['id_invalid', 'node_foreign', 'node_key_unknown', 'revision_not_reached', 'stopping'],
     handle: snapshot,
   },
   {
@@ -166,14 +188,19 @@ export const feedRoutes: readonly Route[] = [
       queryParameter('log', 'The log that the place belongs to (`logId`): another one is a 409 `other_log`.'),
       queryParameter('era', 'The era that the place belongs to: an earlier one is a 410.'),
       tags,
+      ...ownKey,
     ],
     answer: {
       description:
-        'Answers at once when there is something, else within 30 s; `next` moves also without changes. `signature` is over `svc changes 1`, a line feed, and the RFC 8785 form of logId, era, after, next, tags, sha256 (of the RFC 8785 form of `changes`), keyId.',
+        'Answers at once when there is something, else within 30 s; `next` moves also without changes. `signature` is over `svc changes 1`, a line feed, and the RFC 8785 form of logId, era, after, next, tags, sha256 (of the RFC 8785 form of `changes`), keyId. ' +
+        secretsText,
       schema: { $ref: '#/components/schemas/FeedChanges' },
       example: exampleChanges,
     },
-    errors: ['feed_too_old', 'other_log', 'position_ahead', 'stopping'],
+    errors: [
+      ...(['feed_too_old', 'id_invalid', 'node_foreign', 'node_key_unknown', 'other_log', 'position_ahead'] as const),
+      ...(['revision_not_reached', 'stopping'] as const),
+    ],
     handle: changes,
   },
 ];

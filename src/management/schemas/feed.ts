@@ -51,13 +51,23 @@ const scopeOf = (name: string): JsonObject => ({
 });
 const source = { type: 'string', enum: ['feed', 'disk', 'seed', 'none'] };
 const signature = { keyId: text, signature: text };
+const box = closed({
+  ...{ era: count, position: text, enc: text },
+  secrets: { type: 'array', items: closed({ pointer: text, box: text }) },
+});
+const nodeSecrets = closed({
+  ...{ node: text, recipient: text, signature: text },
+  boxes: { type: 'object', additionalProperties: box },
+});
+const withSecrets = (answer: JsonObject): JsonObject =>
+  closed({ ...answer, secrets: nodeSecrets }, Object.keys(answer));
 
 export const feedSchemas: JsonObject = {
-  FeedSnapshot: closed({
+  FeedSnapshot: withSecrets({
     ...{ format: { const: 2 }, logId: text, era: count, position: text, revision: text, createdAt: text, group: text },
     ...{ tags: labels, objects: { type: 'object' }, sha256: text, ...signature, publicKey: text },
   }),
-  FeedChanges: closed({
+  FeedChanges: withSecrets({
     ...{ logId: text, era: count, after: text, next: text, tags: labels },
     ...{ changes: { type: 'array', items: { type: 'object' } }, ...signature },
   }),
