@@ -63,6 +63,7 @@ class Lane {
   readonly #store: EventStore;
   readonly #after: Position;
   readonly #end = new AbortController();
+  readonly #stopping: AbortSignal;
   readonly #signal: AbortSignal;
   readonly #seats = new Map<ProjectionRun, Seat>();
   #busySince = 0;
@@ -70,6 +71,7 @@ class Lane {
   constructor(store: EventStore, after: Position, signal: AbortSignal) {
     this.#store = store;
     this.#after = after;
+    this.#stopping = signal;
     this.#signal = AbortSignal.any([signal, this.#end.signal]);
   }
 
@@ -93,7 +95,8 @@ class Lane {
       await this.#read();
       if (!this.#signal.aborted) throw new Error('the subscription ended');
     } catch (error) {
-      reason = this.#signal.aborted ? undefined : error;
+      // Whoever still sits here must hear it: without a reason he would come back at once, again and again.
+      reason = this.#stopping.aborted ? undefined : error;
     }
     for (const run of [...this.#seats.keys()]) this.leave(run, reason);
   }

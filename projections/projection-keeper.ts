@@ -76,6 +76,11 @@ export class ProjectionKeeper {
     if (signal.aborted) this.#quietly(() => models.release(this.#name, owner));
   }
 
+  /** As `RunLoop.failingSinceMs`. */
+  get failingSinceMs(): number | undefined {
+    return this.#loop.failingSinceMs;
+  }
+
   status(head: Position | undefined): ProjectionStatus {
     const { models, now, store } = this.#shared;
     const { run, state, reason } = this.#loop;

@@ -31,6 +31,8 @@ export interface Projector {
   /** All of them have caught up once. */
   readonly ready: Promise<void>;
   status(): Promise<readonly ProjectionStatus[]>;
+  /** How long what readers see may have been out of date, ms: the log does not answer, or an event stops a projection. 0: it is not. */
+  staleMs(): number;
   /** Calls back after each commit that moved a projection; returns what ends that. */
   changed(listener: () => void): () => void;
   /** Makes the documents anew beside those that readers see. `drop`: those of before go at once, not a day later. */
@@ -100,6 +102,12 @@ export function startProjector(options: ProjectorOptions): Projector {
     async status() {
       const head = await headNow();
       return [...keepers.values()].map((keeper) => keeper.status(head));
+    },
+    staleMs() {
+      const since = Math.min(
+        ...[...keepers.values()].map((keeper) => keeper.failingSinceMs ?? Number.POSITIVE_INFINITY),
+      );
+      return Number.isFinite(since) ? Math.max(0, shared.now() - since) : 0;
     },
     rebuild: async (name, { drop = false } = {}) => named(name).rebuild(drop, await headNow()),
     retry: async (name) => named(name).retry(),

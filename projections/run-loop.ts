@@ -32,6 +32,7 @@ export class RunLoop {
   #isHolder = false;
   #isWaiting = false;
   #failures = 0;
+  #failingSinceMs: number | undefined;
   #wake = new AbortController();
   #givePlaceBack: (() => void) | undefined;
 
@@ -50,6 +51,11 @@ export class RunLoop {
 
   get reason(): string | undefined {
     return this.#reason;
+  }
+
+  /** Since when it cannot go on, ms since 1970; undefined while it can. */
+  get failingSinceMs(): number | undefined {
+    return this.#failingSinceMs;
   }
 
   /** The event at which it has stopped. */
@@ -129,6 +135,7 @@ export class RunLoop {
       this.#deps.log.info('projection goes on', { projection: projection.name, position });
     }
     this.#trouble = undefined;
+    this.#failingSinceMs = undefined;
     this.#reason = undefined;
     this.#stoppedAt = undefined;
     if (!this.run.isFilling) this.#returnPlace();
@@ -139,6 +146,7 @@ export class RunLoop {
     const isPoison = error instanceof Poison;
     const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** this.#failures);
     this.#failures += 1;
+    this.#failingSinceMs ??= this.#deps.now();
     this.#trouble = isPoison ? 'stopped' : 'retrying';
     this.#stoppedAt = isPoison ? error.event.position : undefined;
     this.#reason = textOf(error);

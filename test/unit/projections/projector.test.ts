@@ -286,6 +286,31 @@ describe('the projector', () => {
     expect(log.lines.filter(({ message }) => message === 'projection cannot go on')).to.have.length(2);
   });
 
+  it('tries again, with a pause, when the event store fails while it is followed', async () => {
+    await appendEvents(store, apiCreated());
+    let reads = 0;
+    let isAway = false;
+    const readAll = store.readAll.bind(store);
+    store.readAll = (range) => {
+      reads++;
+      return isAway ? Promise.reject(new Error('connection lost')) : readAll(range);
+    };
+    const projector = start([counting()]);
+    await projector.ready;
+    expect(projector.staleMs()).to.equal(0);
+    isAway = true;
+    reads = 0;
+    await appendEvents(store, apiCreated({ id: 'b' }));
+    await eventually(async () => (await projector.status())[0]!.state === 'retrying');
+    await eventually(() => projector.staleMs() >= 300);
+    // A pause of 50 ms that doubles.
+    expect(reads).to.be.at.most(8);
+    expect(log.lines.filter(({ message }) => message === 'projection cannot go on')).to.not.be.empty;
+    isAway = false;
+    await eventually(() => counts(models)['api-b'] === 1);
+    expect(projector.staleMs()).to.equal(0);
+  });
+
   describe('folds anew', () => {
     it('for another version', async () => {
       await appendEvents(store, apiCreated());
