@@ -132,7 +132,15 @@ async function serve(options: Edge, route: Route, context: Context): Promise<Rep
     gone: goneSignal(context),
   };
   const warnings = judgeParameters(route, call);
-  return withWarnings(await route.handle(call, services), warnings);
+  return withStaleness(route, withWarnings(await route.handle(call, services), warnings), services);
+}
+
+/** A read that is answered while the log is away says how old it may be (management design 15). */
+function withStaleness({ method, scope }: Route, reply: Reply, { projector }: Services): Reply {
+  if (method !== 'GET' || scope === undefined || reply.status >= 400) return reply;
+  const staleMs = projector.staleMs();
+  if (staleMs === 0) return reply;
+  return { ...reply, headers: { ...reply.headers, 'x-svc-stale': String(Math.ceil(staleMs / 1_000)) } };
 }
 
 function goneSignal({ res }: Context): AbortSignal {

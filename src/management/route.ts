@@ -34,7 +34,7 @@ export type ExportAudit = (range: { readonly from?: Position; readonly to?: Posi
 export type Services = {
   readonly store: EventStore;
   readonly models: ReadModelStore;
-  readonly projector: Pick<Projector, 'waitFor' | 'readable' | 'status' | 'rebuild' | 'retry' | 'skip'>;
+  readonly projector: Pick<Projector, 'waitFor' | 'readable' | 'status' | 'staleMs' | 'rebuild' | 'retry' | 'skip'>;
   /** Opens what is personal in the history, for those who may read it. */
   readonly personal: Pick<PersonalData, 'open'>;
   /** Opens secrets for a new place, and destroys them. */
