@@ -1,6 +1,7 @@
 /** Changes of API definitions as commands carry them, and what every way to the next document shares. */
 import type { ApiState, ImportSource, Settled } from '../../domain/api/api.ts';
 import { canonicalHead } from '../../domain/api/classic/codec.ts';
+import type { SplitVersion } from '../../domain/api/classic-split.ts';
 import { type ApiKind, gatewayExtension } from '../../domain/api/definition.ts';
 import type { ImportSettings } from '../../domain/api/query-settings.ts';
 import type { PublicGateway } from '../../domain/api/servers.ts';
@@ -24,8 +25,14 @@ type FromBody = {
   readonly acceptLoss?: boolean;
 };
 
-/** From the Classic form to that of OAS. */
-export type ConvertChange = { readonly type: 'ConvertApi'; readonly apiId: ApiId; readonly acceptLoss: boolean };
+/** From the Classic form to that of OAS. Versions inside become APIs of their own. */
+export type ConvertChange = {
+  readonly type: 'ConvertApi';
+  readonly apiId: ApiId;
+  readonly acceptLoss: boolean;
+  /** The ids that are given for versions; the others follow from their names. */
+  readonly versionIds: Readonly<Record<string, ApiId>>;
+};
 
 export type BodyChange = Exclude<DocumentChange, { type: 'RollbackApi' } | ConvertChange>;
 
@@ -50,7 +57,12 @@ export type DocumentChange =
   | ConvertChange
   | { readonly type: 'RollbackApi'; readonly apiId: ApiId; readonly toRevision: bigint; readonly reason: string };
 
-export type NextDocument = { readonly kind: ApiKind; readonly settled: Settled };
+export type NextDocument = {
+  readonly kind: ApiKind;
+  readonly settled: Settled;
+  /** APIs that are made by the same change. Their documents hold secrets in clear. */
+  readonly versions?: readonly SplitVersion[];
+};
 
 export type Existing = Extract<ApiState, { exists: true }>;
 

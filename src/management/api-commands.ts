@@ -1,12 +1,14 @@
 /** Commands on API definitions: load, preconditions, settle, checks, decision, claims, and the answer that follows. */
 import { type ApiCommand, type ApiState, api, existingApi, type ImportSource, routeOf } from '../../domain/api/api.ts';
+import type { SplitVersion } from '../../domain/api/classic-split.ts';
 import type { ApiKind } from '../../domain/api/definition.ts';
 import type { PublicGateway } from '../../domain/api/servers.ts';
 import { named } from '../../domain/document-secrets.ts';
 import { definitionRefused, kindMismatch } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
-import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
+import { type ApiId, apiStream, type OrgId, toApiId } from '../../domain/ids.ts';
+import { sameJson } from '../../domain/json.ts';
 import { withMask } from '../../domain/secret-places.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
 import { type DocumentChange, maxRemarks, type NextDocument } from './api-change.ts';
@@ -16,7 +18,7 @@ import { changeMeta } from './api-representation.ts';
 import type { BlastRadius } from './blast-radius.ts';
 import { certificateReferences } from './certificate-references.ts';
 import { etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
-import { comparable, diffOf, withDerivedFields } from './derived-fields.ts';
+import { comparable, diffOf, sha256Hex, withDerivedFields } from './derived-fields.ts';
 import type { Command, Plan, PlannedWrite } from './handle-command.ts';
 import type { HeldSecrets } from './held-secrets.ts';
 import { expectedOf, type Loaded, loadApi } from './load.ts';
@@ -83,6 +85,7 @@ async function planChange(
   const before = current?.document;
   const claims =
     decided.length === 0 ? [] : await claimWrites(store, owner, { before, after: next?.settled.document }, commandId);
+  const versions = await planVersions(deps, next?.versions ?? [], options, commandId);
   const { era } = store.identity;
   const newHead = (loaded.head ?? -1n) + BigInt(decided.length);
   const currentEtag = current && loaded.head !== undefined ? etagOf(loaded.head, era) : undefined;
@@ -91,10 +94,42 @@ async function planChange(
   const write = { stream: apiStream(change.apiId), expected: expectedOf(loaded), events: decided };
   return {
     // The API last: the position of the append is then that of its own change, which gateways stamp requests with.
-    writes: decided.length === 0 ? [] : [...claims, ...references, write],
+    writes: decided.length === 0 ? [] : [...withoutRepeats([...versions, ...claims, ...references]), write],
     reply: replyTo(outcome, options, deps.blastRadius),
     ...(loaded.position === undefined ? {} : { position: loaded.position }),
   };
+}
+
+/** The APIs that versions inside a definition become. One that is there already is left of a series that was cut short. */
+async function planVersions(
+  deps: ApiCommandsOptions,
+  versions: readonly SplitVersion[],
+  { orgId, isDryRun }: ApiWriteOptions,
+  commandId: string,
+): Promise<readonly PlannedWrite[]> {
+  const options = { orgId, isDryRun, isStrict: false, wantsRepresentation: false };
+  const plans = versions.map(async ({ id, document }): Promise<readonly PlannedWrite[]> => {
+    const apiId = toApiId(id);
+    const dbId = sha256Hex(`storage\n${id}`).slice(0, 24);
+    const change = { type: 'CreateApi', kind: 'oas', apiId, dbId, body: document, remarks: [] } as const;
+    const { state } = await loadApi(deps.store, apiId);
+    if (state.exists && state.orgId === orgId) {
+      const { settled } = await nextDocument(deps, change, undefined, options);
+      if (sameJson(settled.document, state.document)) return [];
+    }
+    return (await planChange(deps, change, options, commandId)).writes;
+  });
+  return (await Promise.all(plans)).flat();
+}
+
+/** A stream that two of them look at is looked at once. */
+function withoutRepeats(writes: readonly PlannedWrite[]): readonly PlannedWrite[] {
+  const seen = new Set<string>();
+  return writes.filter(({ stream, events }) => {
+    const isRepeat = events.length === 0 && seen.has(stream);
+    seen.add(stream);
+    return !isRepeat;
+  });
 }
 
 /** What it names must be there, and stay until the change is stored. */
@@ -206,6 +241,12 @@ const sidesOf = ({ current, next }: Outcome) => ({
   after: next && named(next.settled.document, next.settled.secrets),
 });
 
+/** Ids of the APIs that versions have become. */
+function withVersions(meta: JsonObject | undefined, next: NextDocument | undefined): JsonObject | undefined {
+  const versions = (next?.versions ?? []).map(({ name, id }) => ({ name, id }));
+  return versions.length === 0 ? meta : { ...meta, versions };
+}
+
 function bodyOf(outcome: Outcome, meta: JsonObject | undefined): JsonObject {
   const { change, newHead } = outcome;
   switch (change.type) {
@@ -216,7 +257,7 @@ function bodyOf(outcome: Outcome, meta: JsonObject | undefined): JsonObject {
     case 'PatchApi':
       return documented('API updated', meta);
     case 'ConvertApi':
-      return documented('API converted', meta);
+      return documented('API converted', withVersions(meta, outcome.next));
     case 'DeleteApi':
       return documented('API deleted.', meta);
     case 'RollbackApi': {

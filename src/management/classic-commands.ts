@@ -1,8 +1,9 @@
 /** Classic definitions on their way in: ids, loss, the same checks as others after conversion; and their conversion for good. */
 import { routeOf } from '../../domain/api/api.ts';
-import { toOas } from '../../domain/api/classic/codec.ts';
 import { lossesToOas } from '../../domain/api/classic/losses.ts';
 import type { Loss } from '../../domain/api/classic/report.ts';
+import { splitNames, splitVersions } from '../../domain/api/classic-split.ts';
+import { ownVersionProblems } from '../../domain/api/classic-versions.ts';
 import { type ApiDocument, gatewayExtension } from '../../domain/api/definition.ts';
 import {
   apiIdMismatch,
@@ -15,8 +16,8 @@ import {
   type Warning,
 } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
-import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
-import { isObject, objectAt, withMember } from '../../domain/json.ts';
+import { type ApiId, apiStream, type OrgId, toApiId } from '../../domain/ids.ts';
+import { isObject, objectAt, pointerStep, withMember } from '../../domain/json.ts';
 import {
   type BodyChange,
   bounded,
@@ -31,6 +32,7 @@ import {
   storedOf,
 } from './api-change.ts';
 import { openDocument, takeApiSecrets } from './definition-secrets.ts';
+import { sha256Hex } from './derived-fields.ts';
 import { Rejection } from './errors.ts';
 
 /** The definition itself, which may come wrapped. */
@@ -121,7 +123,7 @@ export const lossWarnings = (losses: readonly Loss[]): readonly Warning[] =>
 /** The OAS form takes the place of the Classic one, secrets included. */
 export async function convertedDocument(
   { secrets, check }: Deps,
-  { apiId, acceptLoss }: ConvertChange,
+  { apiId, acceptLoss, versionIds }: ConvertChange,
   current: Existing | undefined,
   { orgId }: Options,
 ): Promise<NextDocument> {
@@ -129,13 +131,34 @@ export async function convertedDocument(
   if (current.kind !== 'classic') throw kindMismatch(apiId, current.kind, routeOf(current.kind));
   const held = await openDocument(secrets, apiStream(apiId), current);
   const clear = takeApiSecrets(current.document, held);
-  const losses = lossesToOas(clear.clear);
+  refuseProblems([...ownVersionProblems(clear.clear), ...idProblems(clear.clear, apiId, versionIds)], 'rules');
+  const { document, versions, losses } = splitVersions(clear.clear, (version) =>
+    Object.hasOwn(versionIds, version) ? (versionIds[version] ?? '') : versionId(apiId, version),
+  );
   if (!acceptLoss) refuseUnsupported(losses);
-  const { document } = toOas(clear.clear);
   const extension = withMember(objectAt(document, gatewayExtension) ?? {}, ['info', 'id'], apiId);
   const taken = takeApiSecrets({ ...document, [gatewayExtension]: extension });
   const checked = check({ apiId, orgId, kind: 'oas', document: taken.clear });
   refuseProblems([...checked.problems, ...clear.problems, ...taken.problems], checked.stage);
   const warnings = bounded([...checked.warnings, ...lossWarnings(losses)]);
-  return { kind: 'oas', settled: { ...storedOf(taken), warnings, prunedOperations: [] } };
+  return { kind: 'oas', settled: { ...storedOf(taken), warnings, prunedOperations: [] }, versions };
+}
+
+/** The id that a version gets when none is given: the same each time. */
+export const versionId = (apiId: ApiId, version: string): ApiId =>
+  toApiId(sha256Hex(`version\n${apiId}\n${version}`).slice(0, 32));
+
+/** What a new id is given to must be there, and become an API of its own. */
+function idProblems(classic: JsonObject, apiId: ApiId, given: ConvertChange['versionIds']): readonly Problem[] {
+  const names = splitNames(classic);
+  const ids = Object.values(given);
+  return Object.entries(given).flatMap(([name, id]): readonly Problem[] => {
+    const pointer = `/versions/${pointerStep(name)}`;
+    if (!names.includes(name)) {
+      return [{ pointer, code: 'version_name', message: 'is no version that becomes an API of its own' }];
+    }
+    return id === apiId || ids.indexOf(id) !== ids.lastIndexOf(id)
+      ? [{ pointer, code: 'version_id_taken', message: `the id ${id} is given to another API of this change` }]
+      : [];
+  });
 }

@@ -47,7 +47,17 @@ export const schemas: JsonObject = {
     type: 'object',
     description: 'A Classic definition; its schema is at /api/schemas/apidefs/classic',
   },
-  ConvertRequest: closed({ to: { type: 'string', enum: ['oas'] } }),
+  ConvertRequest: closed(
+    {
+      to: { type: 'string', enum: ['oas'] },
+      versions: {
+        type: 'object',
+        additionalProperties: text,
+        description: 'Ids for the APIs that versions become; without one it follows from the name of the version.',
+      },
+    },
+    ['to'],
+  ),
   ...accessSchemas,
   ...webhookSchemas,
   ...applySchemas,

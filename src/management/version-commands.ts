@@ -108,7 +108,10 @@ async function planWrite(
   const plan = await plain();
   const document = plannedDocument(plan, change.apiId);
   if (!document) return plan;
-  const { problems, guards } = await judgeVersions(planner, { orgId, apiId: change.apiId, document, beside, apis });
+  // A conversion makes the versions that it lists.
+  const around = beside ?? ((id: string) => (isApiId(id) ? plannedDocument(plan, toApiId(id)) : undefined));
+  const base = { orgId, apiId: change.apiId, document, beside: around, apis };
+  const { problems, guards } = await judgeVersions(planner, base);
   if (problems.length === 0) return { ...plan, writes: [...guards, ...plan.writes] };
   if (change.type !== 'RollbackApi') throw definitionRefused(problems);
   const reasons = problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n');

@@ -65,8 +65,9 @@ async function apisOfPolicy(
 }
 
 async function read(call: Call, services: Services): Promise<Reply> {
-  const stored = await readApi(call, services, toApiId(call.params['apiId'] ?? ''));
-  const { found, headers } = inForm(call, stored);
+  const apiId = toApiId(call.params['apiId'] ?? '');
+  const stored = await readApi(call, services, apiId);
+  const { found, headers } = inForm(call, stored, apiId);
   const reply = replyWithApi(call, services, found);
   return { ...reply, headers: { ...reply.headers, ...headers, 'x-svc-api-kind': stored.kind } };
 }

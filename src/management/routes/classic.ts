@@ -1,8 +1,9 @@
 /** Definitions in the Classic form: create, replace, patch, convert, and their schema. */
 import { classicSchema } from '../../../domain/api/classic/schema.ts';
 import { bodyMalformed, invalidId, type Warning } from '../../../domain/errors.ts';
-import type { JsonObject } from '../../../domain/event.ts';
+import type { Json, JsonObject } from '../../../domain/event.ts';
 import { type ApiId, toApiId } from '../../../domain/ids.ts';
+import { isObject } from '../../../domain/json.ts';
 import { readDocument, readOptions, structuredTypes } from '../bodies.ts';
 import { booleanParameter, type Call, commandContext } from '../call.ts';
 import { unwrapped } from '../classic-commands.ts';
@@ -61,10 +62,22 @@ async function patch(call: Call, { commands, apiCommands }: Services): Promise<R
 }
 
 async function convert(call: Call, { commands, apiCommands }: Services): Promise<Reply> {
-  const { to } = readOptions(call.body, ['to']);
+  const { to, versions } = readOptions(call.body, ['to', 'versions']);
   if (to !== 'oas') throw bodyMalformed('to: must be "oas", the one form that a definition is converted to');
-  const change = { type: 'ConvertApi', apiId: named(call), acceptLoss: booleanParameter(call, 'acceptLoss') } as const;
+  const acceptLoss = booleanParameter(call, 'acceptLoss');
+  const change = { type: 'ConvertApi', apiId: named(call), acceptLoss, versionIds: idsIn(versions) } as const;
   return commands.run(commandContext(call), apiCommands(change, apiWriteOptions(call)));
+}
+
+function idsIn(versions: Json | undefined): Readonly<Record<string, ApiId>> {
+  if (versions === undefined) return {};
+  if (!isObject(versions))
+    throw bodyMalformed('versions: must be an object of version names and the ids of their APIs');
+  const ids = Object.entries(versions).map(([name, id]) => {
+    if (typeof id !== 'string') throw invalidId();
+    return [name, toApiId(id)] as const;
+  });
+  return Object.fromEntries(ids);
 }
 
 const example: JsonObject = {
@@ -144,7 +157,8 @@ export const classicRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/apis/{apiId}/convert',
     operationId: 'convertApi',
-    summary: 'Turns a Classic definition into the OAS form for good: same id, new kind, a new revision',
+    summary:
+      'Turns a Classic definition into the OAS form for good: same id, new kind, a new revision; versions inside become APIs',
     ...written,
     body: {
       types: ['application/json'],
@@ -155,7 +169,7 @@ export const classicRoutes: readonly Route[] = [
     },
     parameters: [...parameter.writeParameters, parameter.ifMatch, parameter.prefer, acceptLoss],
     answer: answerOf('API converted'),
-    errors: changeErrors,
+    errors: [...changeErrors, 'api_exists'],
     handle: convert,
   },
   {
