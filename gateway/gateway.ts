@@ -327,7 +327,7 @@ class RunningGateway implements Gateway {
     return {
       ...{ version, maxStalenessMs, silentMs, ageMs, trouble },
       ...{ compiled: this.#compiled, source: this.#source, position: this.#position, revision: this.#revision },
-      nowMs: this.#options.clock.monotonic(),
+      ...{ events: this.#events.standing, nowMs: this.#options.clock.monotonic() },
     };
   }
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { NodeError } from '../domain/gateway-node.ts';
 import type { Compiled } from './compile.ts';
+import type { EventStanding } from './events/gateway-events.ts';
 import type { GatewayReport, ReloadReport, SnapshotSource } from './feed/feed.ts';
 import type { FeedTrouble } from './feed/subscription.ts';
 import type { Health, Readiness } from './http/control.ts';
@@ -19,6 +20,7 @@ export type Standing = {
   /** Readiness fails beyond this age; undefined: never. */
   readonly maxStalenessMs: number | undefined;
   readonly trouble: FeedTrouble | undefined;
+  readonly events: EventStanding;
   /** Monotonic. */
   readonly nowMs: number;
 };
@@ -58,11 +60,11 @@ const silentTooLongMs = 60_000;
 const troubledTooLongMs = 30_000;
 
 export function healthOf(standing: Standing): Health {
-  const { version, compiled, source, position, silentMs, ageMs, trouble, nowMs } = standing;
+  const { version, compiled, source, position, silentMs, ageMs, trouble, nowMs, events } = standing;
   const rejected = compiled?.rejected.length ?? 0;
   const isTroubled = trouble !== undefined && nowMs - trouble.sinceMs > troubledTooLongMs;
   const isFeedSilent = silentMs === undefined || silentMs > silentTooLongMs || isTroubled;
-  const isDoubtful = rejected > 0 || isFeedSilent || isStale(standing);
+  const isDoubtful = rejected > 0 || isFeedSilent || isStale(standing) || events.isOpen === false;
   const heard = silentMs === undefined ? 'never answered' : `answered ${Math.round(silentMs)} ms ago`;
   return {
     status: compiled === undefined ? 'fail' : isDoubtful ? 'warn' : 'pass',
@@ -78,12 +80,20 @@ export function healthOf(standing: Standing): Health {
         componentType: 'component',
         output: trouble ? `${trouble.code}: ${trouble.message}` : heard,
       },
+      ...eventHealth(events),
     },
   };
 }
 
+/** Handlers of events, as soon as there are some. */
+function eventHealth({ isOpen, waiting, counts }: EventStanding): Readonly<Record<string, unknown>> {
+  if (isOpen === undefined) return {};
+  const output = isOpen ? { waiting, ...counts } : 'the outbox does not open';
+  return { events: { status: isOpen ? 'pass' : 'warn', componentType: 'datastore', output } };
+}
+
 /** For the control listener; addresses without credentials. */
-export function configOf({ compiled, position, source }: Standing): unknown {
+export function configOf({ compiled, position, source, events }: Standing): unknown {
   const apis = [...(compiled?.apis.values() ?? [])].map(({ object, route, steps, own }) => {
     const { apiId: id, name, domain, listenPath, active, internal, upstream } = route.definition;
     const { revision, sha256 } = object;
@@ -96,7 +106,8 @@ export function configOf({ compiled, position, source }: Standing): unknown {
     const inside = versions ? { versions } : {};
     return { ...what, revision, sha256, upstream: withoutCredentials(upstream.url), steps, ...inside };
   });
-  return { revision: revisionNumber(compiled), position, source, apis, errors: compiled?.rejected ?? [] };
+  const errors = compiled?.rejected ?? [];
+  return { revision: revisionNumber(compiled), position, source, apis, errors, events: events.byTarget };
 }
 
 /** To who waited for a reload on the control listener. */

@@ -31,7 +31,7 @@ export type EventOptions = {
 };
 
 export type EventStanding = {
-  /** Whether the outbox works; undefined while nobody needs it. */
+  /** Whether the outbox is open; undefined while nobody needs it. */
   readonly isOpen: boolean | undefined;
   readonly waiting: number;
   readonly counts: OutcomeCounts;
@@ -50,6 +50,7 @@ export class GatewayEvents {
   readonly #addresses: TargetAddresses;
   readonly #stop = new AbortController();
   #outbox: Outbox | undefined;
+  #isFailing = false;
   #opening: Promise<Outbox | undefined> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
@@ -107,7 +108,7 @@ export class GatewayEvents {
   }
 
   get standing(): EventStanding {
-    const isOpen = this.#opening || this.#outbox ? this.#outbox !== undefined : undefined;
+    const isOpen = this.#outbox ? true : this.#isFailing ? false : undefined;
     const { total: counts, byTarget } = this.#counts;
     return { isOpen, waiting: this.#outbox?.held ?? 0, counts, byTarget };
   }
@@ -202,6 +203,7 @@ export class GatewayEvents {
         this.#outbox = outbox;
         return outbox;
       } catch (error) {
+        this.#isFailing = true;
         log.error('the outbox of events does not open', { error });
         await pause(restMs, undefined, { signal: this.#stop.signal }).catch(ignore);
       }

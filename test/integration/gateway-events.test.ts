@@ -1,23 +1,47 @@
 /** Events at the gateway: raised by refusals, matched to handlers, delivered to receivers on sockets. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import type { JsonObject } from '../../domain/event.ts';
 import { signatureOf } from '../../gateway/events/webhook-sender.ts';
-import { guardedApi, handler, type Receiver, startEventGateway, startReceiver } from '../support/event-gateway.ts';
+import {
+  type EventGateway,
+  guardedApi,
+  handler,
+  type Received,
+  type Receiver,
+  startEventGateway,
+  startReceiver,
+} from '../support/event-gateway.ts';
 import { eventually } from '../support/eventually.ts';
+import { versioning } from '../support/versioned-gateway.ts';
 
 describe('events at the gateway', () => {
   let receiver: Receiver;
+  let gateway: EventGateway;
   beforeEach(async () => {
     receiver = await startReceiver();
+    gateway = await startEventGateway();
   });
-  afterEach(() => receiver[Symbol.asyncDispose]());
+  afterEach(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await receiver[Symbol.asyncDispose]();
+  });
+
+  const first = (): Promise<Received> => eventually(() => receiver.received[0]);
+  const inline = (members: JsonObject = {}): JsonObject => handler({ url: receiver.url, ...members });
+  const counts = async (): Promise<JsonObject> => {
+    const { events } = (await (await fetch(`${gateway.control}/svc/config`)).json()) as { readonly events: JsonObject };
+    return events;
+  };
+  const countsOf = async (target: string): Promise<JsonObject> => ((await counts())[target] ?? {}) as JsonObject;
 
   it('are sent as the design has it: body, headers, signature', async () => {
-    await using gateway = await startEventGateway();
     const headers = [{ name: 'X-Team', value: 'payments' }];
-    const inline = handler({ name: 'alarm', url: `${receiver.url}in?a=1`, headers, secret: 'Own-61' });
-    await gateway.put('guarded', guardedApi('guarded', [inline]));
+    const url = `${receiver.url.replace('//', '//user:Pass-67@')}in?a=1`;
+    await gateway.put('guarded', guardedApi('guarded', [inline({ name: 'alarm', url, headers, secret: 'Own-61' })]));
     await gateway.refuse();
-    const one = await eventually(() => receiver.received[0]);
+    const one = await first();
     expect(one).to.include({ method: 'POST', url: '/in?a=1' });
     const { key, ...rest } = one.json;
     expect(rest).to.deep.equal({
@@ -25,16 +49,174 @@ describe('events at the gateway', () => {
     });
     expect(key).to.match(/^[0-9a-f]{64}$/);
     expect(one.headers).to.include({
-      ...{
-        'content-type': 'application/json',
-        'user-agent': 'Svc-Hookshot',
-        'x-team': 'payments',
-        'x-svc-attempt': '1',
-      },
+      ...{ 'content-type': 'application/json', 'user-agent': 'Svc-Hookshot', 'x-team': 'payments' },
+      ...{ 'x-svc-attempt': '1', authorization: `Basic ${Buffer.from('user:Pass-67').toString('base64')}` },
     });
     expect(one.headers['x-svc-event-id']).to.match(/^[0-9a-f-]{36}$/);
     const signature = String(one.headers['x-svc-signature']);
     const time = Number(/^t=(\d+),/.exec(signature)?.[1]);
     expect(signature).to.equal(signatureOf('Own-61', time, one.body));
+    await eventually(async () => (await countsOf('handler:guarded:AuthFailure alarm'))['delivered'] === 1);
+    const outbox = join(gateway.directory, 'outbox');
+    const files = readdirSync(outbox, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const stored = files.map((file) => readFileSync(join(file.parentPath, file.name), 'latin1')).join();
+    expect(stored).to.include('handler:guarded');
+    for (const secret of ['Own-61', 'Pass-67', 'payments']) expect(stored).not.to.include(secret);
+  });
+
+  const raising: readonly (readonly [what: string, api: JsonObject, path: string, expected: JsonObject])[] = [
+    [
+      'the rate limit of an API',
+      { upstream: { rateLimit: { enabled: true, rate: 1, per: '1h' } } },
+      '/open/x',
+      { event: 'RatelimitExceeded', message: 'API Rate Limit Exceeded', path: '/open/x', key: '' },
+    ],
+    [
+      'the end of an API',
+      { info: { expiration: '2020-01-01 00:00' } },
+      '/open/x',
+      {
+        ...{
+          event: 'VersionFailure',
+          message: 'Attempted access to disallowed version / path.',
+          path: '/open/x',
+          key: '',
+        },
+        reason: 'API has expired, please check documentation or contact administrator',
+      },
+    ],
+    [
+      'a version that is not there',
+      { info: { versioning: versioning() } },
+      '/open/x',
+      {
+        ...{
+          event: 'VersionFailure',
+          message: 'Attempted access to disallowed version / path.',
+          path: '/open/x',
+          key: '',
+        },
+        reason: 'Version information not found',
+      },
+    ],
+  ];
+  for (const [what, parts, path, expected] of raising) {
+    it(`are raised by ${what}`, async () => {
+      const handlers = ['RatelimitExceeded', 'VersionFailure'].map((trigger) => inline({ trigger }));
+      const server = { authentication: { enabled: false } };
+      await gateway.put('open', guardedApi('open', handlers, { ...parts, server }));
+      for (let i = 0; i < 2; i++) await (await fetch(gateway.url + path)).arrayBuffer();
+      expect((await first()).json).to.deep.equal({ ...expected, origin: '127.0.0.1' });
+    });
+  }
+
+  it('open no outbox where nobody listens, or listens to something else', async () => {
+    await gateway.put('guarded', guardedApi('guarded', []));
+    await gateway.put('log', guardedApi('log', [handler({ type: 'log', logPrefix: 'seen' })]));
+    await gateway.refuse();
+    await gateway.refuse(1, 'log');
+    await eventually(() => gateway.log.lines.some(({ message }) => message.startsWith('seen:')));
+    expect(readdirSync(gateway.directory)).not.to.include('outbox');
+    await gateway.put(
+      'guarded',
+      guardedApi('guarded', [inline({ trigger: 'VersionFailure' }), inline({ enabled: false })]),
+    );
+    await gateway.refuse();
+    await gateway.put('guarded', guardedApi('guarded', [inline({ name: 'now' })]));
+    await gateway.refuse();
+    await first();
+    expect(receiver.received).to.have.length(1);
+  });
+
+  it('are logged as one line with the event, its credentials masked', async () => {
+    await gateway.put('guarded', guardedApi('guarded', [handler({ type: 'log', logPrefix: 'seen' })]));
+    await gateway.refuse();
+    const { level, message, fields } = await eventually(() =>
+      gateway.log.lines.find((line) => line.message.startsWith('seen:')),
+    );
+    expect(level).to.equal('warn');
+    expect(message).to.match(/^seen:[0-9a-f]{64}:127\.0\.0\.1:\/guarded\/some\/path$/);
+    const event = fields['event'] as JsonObject;
+    expect(event).to.have.property('Type', 'AuthFailure');
+    const meta = event['Meta'] as JsonObject;
+    expect(meta).to.include({ Message: 'Auth Failure', Path: '/guarded/some/path', Origin: '127.0.0.1' });
+    const request = Buffer.from(String(meta['OriginatingRequest']), 'base64').toString();
+    expect(request).to.match(/^GET \/guarded\/some\/path\?part=1 HTTP\/1\.1\r\n/);
+    expect(request).to.match(/\r\nauthorization: \*\*\*\r\n/i);
+    expect(JSON.stringify(gateway.log.lines)).not.to.include('nobody-has-this');
+  });
+
+  it('go to a stored webhook of the organisation, once for two handlers that name it', async () => {
+    const hook = { url: `${receiver.url}stored`, method: 'PUT', headers: [{ name: 'A', value: 'b' }] };
+    gateway.feed.putWebhook('alarms', hook);
+    await gateway.put(
+      'guarded',
+      guardedApi('guarded', [handler({ id: 'alarms' }), handler({ id: 'alarms', name: 'x' })]),
+    );
+    await gateway.refuse();
+    expect(await first()).to.deep.include({ method: 'PUT', url: '/stored' });
+    await eventually(async () => (await countsOf('webhook:alarms'))['delivered'] === 1);
+    const [delivery] = gateway.gateway.deliveries();
+    expect(delivery).to.include({ webhookId: 'alarms', orgId: 'acme', apiId: 'guarded', trigger: 'AuthFailure' });
+    expect(delivery).to.include({ state: 'delivered', attempts: 1, lastStatus: 204, error: null, nextAt: null });
+    expect(delivery?.eventId).to.equal(receiver.ids()[0]);
+  });
+
+  it('are not sent to who is not there, belongs to others, is off, or lacks its secrets; all but the third are counted', async () => {
+    const hook = { url: receiver.url, method: 'POST', headers: [] };
+    gateway.feed.putWebhook('theirs', hook, { orgId: 'other' });
+    gateway.feed.putWebhook('off', { ...hook, enabled: false });
+    const secrets = [{ pointer: '/secret', secret: { kid: '00000000-0000-4000-8000-000000000000' } as never }];
+    const sealed = { type: 'WebhookCreated' as const, secrets };
+    gateway.feed.putWebhook('closed', { ...hook, secret: '***' }, { sealed });
+    const ids = ['none', 'theirs', 'off', 'closed'].map((id) => handler({ id }));
+    const masked = inline({ name: 'masked', headers: [{ name: 'X-Key', value: '***' }] });
+    await gateway.put('guarded', guardedApi('guarded', [...ids, masked, inline({ name: 'good' })]));
+    await gateway.refuse();
+    await first();
+    expect(receiver.received).to.have.length(1);
+    const lost = ['webhook:none', 'webhook:theirs', 'webhook:closed', 'handler:guarded:AuthFailure masked'];
+    const { 'handler:guarded:AuthFailure good': _, ...others } = await counts();
+    expect(Object.keys(others)).to.have.members(lost);
+    for (const target of lost) expect(await countsOf(target)).to.include({ undeliverable: 1, delivered: 0 });
+  });
+
+  it('of every API go to handlers of the node', async () => {
+    await gateway[Symbol.asyncDispose]();
+    const target = { url: receiver.url, method: 'POST', headers: [], secret: '' };
+    const ofNode = { type: 'inline', trigger: 'AuthFailure', key: 'node', target } as const;
+    gateway = await startEventGateway({ settings: { eventHandlers: [ofNode] } });
+    await gateway.put('guarded', guardedApi('guarded', []));
+    await gateway.settled(gateway.feed.put('other', guardedApi('other', []), 'oas', 'other'));
+    await gateway.refuse();
+    await gateway.refuse(1, 'other');
+    await eventually(() => receiver.received.length === 2);
+    const paths = receiver.received.map(({ json }) => json['path']);
+    expect(paths).to.have.members(['/guarded/some/path', '/other/some/path']);
+  });
+
+  it('that are equal to one that arrived a moment ago are left out', async () => {
+    await gateway.put('guarded', guardedApi('guarded', [inline({ name: 'calm', cooldownPeriod: '1h' })]));
+    await gateway.put('other', guardedApi('other', [inline({ name: 'calm', cooldownPeriod: '1h' })]));
+    receiver.answer = () => (receiver.received.length === 1 ? [500] : [204]);
+    await gateway.refuse(5);
+    await eventually(async () => (await countsOf('handler:guarded:AuthFailure calm'))['suppressed'] === 4);
+    await gateway.refuse();
+    await eventually(async () => (await countsOf('handler:guarded:AuthFailure calm'))['suppressed'] === 5);
+    await gateway.refuse(1, 'other');
+    await eventually(async () => (await countsOf('handler:other:AuthFailure calm'))['delivered'] === 1);
+    const delivered = receiver.received.slice(1).map(({ json }) => json['path']);
+    expect(delivered).to.have.members(['/guarded/some/path', '/other/some/path']);
+  });
+
+  it('cost no request anything, however slow the receiver is', async () => {
+    receiver.answer = () => 'silence';
+    await gateway.put('guarded', guardedApi('guarded', [inline()]));
+    await gateway.refuse(40);
+    expect(gateway.lane.records.length).to.be.at.least(1);
+    await eventually(() => receiver.received.length === 4);
+    // As many at once as there may be; the others wait, and no request has waited for any of them.
+    expect(gateway.gateway.deliveries()).to.deep.equal([]);
+    await gateway.refuse(10);
   });
 });

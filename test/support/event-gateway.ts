@@ -90,9 +90,11 @@ export const handler = (members: JsonObject): JsonObject => ({
   ...members,
 });
 
-/** An API that wants a key, with these handlers. */
-export const guardedApi = (id: string, handlers: readonly JsonObject[], server: JsonObject = {}): JsonObject => ({
-  ...apiFor(id, 'http://127.0.0.1:9/', {
-    server: { authentication: { enabled: true }, eventHandlers: handlers, ...server },
-  }),
-});
+type Parts = NonNullable<Parameters<typeof apiFor>[2]>;
+
+/** An API that wants a key unless its parts say something else, with these handlers. */
+export const guardedApi = (id: string, handlers: readonly JsonObject[], parts: Parts = {}): JsonObject =>
+  apiFor(id, 'http://127.0.0.1:9/', {
+    ...parts,
+    server: { authentication: { enabled: true }, eventHandlers: [...handlers], ...parts.server },
+  });
