@@ -98,9 +98,10 @@ export class Reloads {
     this.#lastMs = clock.monotonic();
     this.#next = undefined;
     if (signal.aborted) return { results: [], rejected: [], faults: ['the gateway stops'] };
+    // The settings first: they hold what lets this node ask for the configuration.
     const faults = [
-      ...(asked.some(({ isFresh }) => isFresh) ? await this.#tried('the configuration', refresh) : []),
       ...(await this.#tried('the settings of the node', renew)),
+      ...(asked.some(({ isFresh }) => isFresh) ? await this.#tried('the configuration', refresh) : []),
     ];
     let compiled: Pick<Compiled, 'results' | 'rejected'> = { results: [], rejected: [] };
     const compileAll = async (): Promise<void> => {

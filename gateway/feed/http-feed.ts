@@ -14,28 +14,30 @@ export type HttpFeedOptions = {
   readonly tags: readonly string[];
   readonly trust: Trust;
   /** PEM of authorities beside those of the system. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** How long an answer may take to begin. Longer than a long poll. */
   readonly answerTimeoutMs?: number;
 };
 
-export type HttpFeed = Feed & { close(): Promise<void> };
+/** What lets this node in, and whom it believes to be management. */
+type Access = Pick<HttpFeedOptions, 'token' | 'ca'>;
+
+export type HttpFeed = Feed & {
+  /** From the next question on. */
+  renew(access: Access): void;
+  close(): Promise<void>;
+};
 
 const defaultAnswerTimeoutMs = 60_000;
 const maxAnswerBytes = 1_073_741_824;
 
 export function createHttpFeed(options: HttpFeedOptions): HttpFeed {
-  const { tags, trust, ca, answerTimeoutMs = defaultAnswerTimeoutMs } = options;
-  const agent = new Agent({
-    connect: { timeout: 5_000, ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }) },
-    headersTimeout: answerTimeoutMs,
-    bodyTimeout: answerTimeoutMs,
-    maxResponseSize: maxAnswerBytes,
-    keepAliveTimeout: 60_000,
-  });
+  const { url, tags, trust } = options;
+  let access: Access = options;
+  let agent = agentFor(options);
   const labels = tags.length === 0 ? {} : { tags: tags.join(',') };
   const ask = (method: 'GET' | 'POST', path: string, extra: Asked): Promise<Answer> =>
-    send(agent, options, method, path, extra);
+    send(agent, { url, token: access.token }, method, path, extra);
   return {
     async snapshot(signal) {
       const { status, body } = await ask('GET', '/api/feed/snapshot', { query: labels, signal });
@@ -58,9 +60,27 @@ export function createHttpFeed(options: HttpFeedOptions): HttpFeed {
       const { status, body } = await ask('POST', path, { body: report, signal: AbortSignal.timeout(10_000) });
       if (status !== 200) throw refusalOf(status, body, options.url);
     },
+    renew(next) {
+      const before = agent;
+      if (next.ca !== access.ca) {
+        agent = agentFor({ ...options, ca: next.ca });
+        // Questions under way are answered on the connections that they have.
+        void before.close();
+      }
+      access = next;
+    },
     close: () => agent.destroy(),
   };
 }
+
+const agentFor = ({ ca, answerTimeoutMs = defaultAnswerTimeoutMs }: Pick<HttpFeedOptions, 'ca' | 'answerTimeoutMs'>) =>
+  new Agent({
+    connect: { timeout: 5_000, ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }) },
+    headersTimeout: answerTimeoutMs,
+    bodyTimeout: answerTimeoutMs,
+    maxResponseSize: maxAnswerBytes,
+    keepAliveTimeout: 60_000,
+  });
 
 type Asked = {
   readonly query?: Readonly<Record<string, string>>;
@@ -72,7 +92,7 @@ type Answer = { readonly status: number; readonly body: unknown };
 
 async function send(
   dispatcher: Agent,
-  { url, token }: HttpFeedOptions,
+  { url, token }: Pick<HttpFeedOptions, 'url' | 'token'>,
   method: 'GET' | 'POST',
   path: string,
   { query, body, signal }: Asked,

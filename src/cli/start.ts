@@ -1,6 +1,7 @@
 /** `svc start`: reads the configuration, starts the roles, and stops them when the process is asked to end. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { nearestName } from '../../domain/errors.ts';
+import { changedKeys } from '../config/changed-keys.ts';
 import { loadSettings } from '../config/load.ts';
 import { createLog, type ProcessLog } from '../telemetry/log.ts';
 import { collect, type SettingsFlags, settingsFrom, withSettings } from './settings-flags.ts';
@@ -32,7 +33,8 @@ function readRole(text: string, before: readonly string[] | undefined): readonly
 }
 
 async function run(terminal: Terminal, flags: StartFlags, version: string): Promise<void> {
-  const { settings, warnings } = loadSettings(settingsFrom(terminal, withSeed(flags)));
+  const options = settingsFrom(terminal, withSeed(flags));
+  const { settings, warnings, values } = loadSettings(options);
   const log = createLog(settings.telemetry.log);
   const asked = stopAsked();
   process.on('uncaughtExceptionMonitor', (error) => {
@@ -48,6 +50,10 @@ async function run(terminal: Terminal, flags: StartFlags, version: string): Prom
       version,
       log,
       announce: terminal.printError,
+      reread: () => {
+        const now = loadSettings(options);
+        return { settings: now.settings, changed: changedKeys(values, now.values) };
+      },
     });
     log.info('stops', { signal: await asked });
     await running.stop();

@@ -11,6 +11,7 @@ import { ensureSampleApi, sampleUpstreamPort, startSampleUpstream } from './demo
 import { openSource } from './feed.ts';
 import { startGatewayRole } from './gateway.ts';
 import { type ManagementRole, startManagementRole } from './management.ts';
+import type { Reread } from './renew.ts';
 
 type Role = 'management' | 'gateway' | 'pump';
 
@@ -21,6 +22,8 @@ export type ComposeOptions = {
   readonly log: ProcessLog;
   /** A line for the person who starts it. */
   readonly announce: (line: string) => void;
+  /** For reloads of the gateway. */
+  readonly reread?: Reread | undefined;
 };
 
 export type Running = { readonly addresses: Addresses; stop(): Promise<void> };
@@ -59,7 +62,7 @@ export async function compose(given: Settings, options: ComposeOptions): Promise
 /** The record log with those who write and read it: the gateway stops before the pump, so that the pump sees its end. */
 async function startTraffic(
   settings: Settings,
-  { roles, version, log }: ComposeOptions,
+  { roles, version, log, reread }: ComposeOptions,
   management: ManagementRole | undefined,
   stack: AsyncDisposableStack,
 ): Promise<Addresses> {
@@ -83,6 +86,7 @@ async function startTraffic(
       log,
       version,
       stack,
+      reread,
     });
     addresses = { ...addresses, gateway: url, control: controlUrl };
   }

@@ -14,6 +14,8 @@ export type Source = {
   readonly feed: Feed;
   readonly trust?: Trust;
   readonly seed?: () => Promise<SignedSnapshot>;
+  /** Takes the node token and the authorities of management anew. Throws when they do not read. */
+  readonly renewAccess?: (settings: Settings) => void;
 };
 
 /** `local` is the feed of this process, when it runs management. Throws when there is neither that nor an address. */
@@ -34,20 +36,23 @@ export function openSource(
   const trust = openTrust({ file, isGiven: managementKeyFile !== undefined, log });
   const feed = openHttpFeed(settings, managementUrl, trust, log);
   stack.defer(() => feed.close());
-  return { feed, trust, ...(configSeed === undefined ? {} : { seed: () => seedFrom(configSeed, trust) }) };
+  const renewAccess = ({ gateway }: Settings): void => feed.renew(accessOf(gateway));
+  return { feed, trust, renewAccess, ...(configSeed === undefined ? {} : { seed: () => seedFrom(configSeed, trust) }) };
 }
 
 function openHttpFeed({ gateway }: Settings, url: string, trust: Trust, log: ProcessLog) {
-  const { nodeToken: token, tags, managementCaFile } = gateway;
+  const { protocol, hostname } = new URL(url);
+  if (protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
+    log.warn('gateway.management_url is not https: token and configuration can be read on the way');
+  }
+  return createHttpFeed({ url, tags: gateway.tags.toSorted(), trust, ...accessOf(gateway) });
+}
+
+function accessOf({ nodeToken: token, managementCaFile }: Settings['gateway']) {
   if (token === undefined) {
     throw new Error(
       'gateway.management_url needs gateway.node_token: use $file:PATH, or the variable SVC_GW_NODETOKEN',
     );
   }
-  const { protocol, hostname } = new URL(url);
-  if (protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
-    log.warn('gateway.management_url is not https: token and configuration can be read on the way');
-  }
-  const ca = managementCaFile === undefined ? {} : { ca: readFileSync(managementCaFile, 'utf8') };
-  return createHttpFeed({ url, token, tags: tags.toSorted(), trust, ...ca });
+  return { token, ...(managementCaFile === undefined ? {} : { ca: readFileSync(managementCaFile, 'utf8') }) };
 }

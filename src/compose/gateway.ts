@@ -12,6 +12,7 @@ import type { ProcessLog } from '../telemetry/log.ts';
 import { localUrl } from './addresses.ts';
 import type { Source } from './feed.ts';
 import { outboxOpener } from './outbox.ts';
+import { type Reread, renewer } from './renew.ts';
 
 export type GatewayRole = { readonly url: string; readonly controlUrl: string };
 
@@ -23,10 +24,12 @@ type Surroundings = {
   /** Present where management runs too, and with it the key ring. */
   readonly openSecrets?: OpenSecrets | undefined;
   readonly stack: AsyncDisposableStack;
+  /** Absent where the settings come from no file and no environment. */
+  readonly reread?: Reread | undefined;
 };
 
 export async function startGatewayRole(settings: Settings, surroundings: Surroundings): Promise<GatewayRole> {
-  const { source, records, log, version, openSecrets, stack } = surroundings;
+  const { source, records, log, version, openSecrets, stack, reread } = surroundings;
   const { listen, controlListen, gracefulShutdownTimeoutMs, nodeId, ...rest } = settings.gateway;
   const directory = join(settings.dataDirectory, 'gateway');
   mkdirSync(directory, { recursive: true });
@@ -41,6 +44,7 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
     counters: memoryCounters(clock),
     openOutbox: outboxOpener({ directory: join(directory, 'outbox'), node, allowLinkLocal: false, log }),
     settings: { ...rest, version, analytics, frame, bufferBytes },
+    ...(reread ? { renew: renewer(reread, source, log) } : {}),
   });
   stack.defer(() => gateway.stop(gracefulShutdownTimeoutMs));
   return { url: localUrl(gateway.address), controlUrl: localUrl(gateway.controlAddress) };

@@ -191,6 +191,16 @@ describe('the feed over HTTP, at the gateway', () => {
     expect(await waiting).not.to.be.instanceOf(FeedRefusal);
   });
 
+  it('takes another token from the next question on', async () => {
+    await feed.snapshot(never);
+    feed.renew({ token: 'another' });
+    await feed.snapshot(never);
+    expect(server.asked.map(({ headers }) => headers.authorization)).to.deep.equal([
+      `Bearer ${token}`,
+      'Bearer another',
+    ]);
+  });
+
   it('talks to nobody whose certificate it cannot verify', async () => {
     const ca = selfSigned('ca.example', 'rsa', { isCa: true });
     const { certificate, privateKey } = signedBy(ca, 'management', { ipAddresses: ['127.0.0.1'] });
@@ -202,7 +212,10 @@ describe('the feed over HTTP, at the gateway', () => {
     expect((await refusal(stranger.snapshot(never))).code).to.equal('unreachable');
     expect(secure.asked).to.deep.equal([]);
     await stranger.close();
-    const friend = feedOf({ url: secure.url, ca: ca.certificate });
+    // Who was a stranger is believed as soon as its authority is.
+    const friend = feedOf({ url: secure.url });
+    await refusal(friend.snapshot(never));
+    friend.renew({ token, ca: ca.certificate });
     expect(await friend.snapshot(never)).to.deep.include(current);
     await friend.close();
   });

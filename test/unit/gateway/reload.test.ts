@@ -18,7 +18,7 @@ function reloadsWith(parts: Partial<ConstructorParameters<typeof Reloads>[0]> = 
 }
 
 describe('reloads', () => {
-  it('take the configuration, then the settings, then compile', async () => {
+  it('take the settings, then the configuration, then compile', async () => {
     const order: string[] = [];
     const reloads = reloadsWith({
       refresh: async () => void order.push('refresh'),
@@ -29,7 +29,7 @@ describe('reloads', () => {
       },
     });
     await reloads.look();
-    expect(order).to.deep.equal(['refresh', 'renew', 'compile']);
+    expect(order).to.deep.equal(['renew', 'refresh', 'compile']);
   });
 
   it('run one at a time; all that are asked for meanwhile are one', async () => {
@@ -62,8 +62,8 @@ describe('reloads', () => {
     expect(await reloads.look()).to.deep.equal({
       ...nothing,
       faults: [
-        'the configuration could not be taken anew: away',
         'the settings of the node could not be taken anew: no file',
+        'the configuration could not be taken anew: away',
         'the APIs could not be taken anew: broken',
       ],
     });
