@@ -3,7 +3,7 @@ import type { Problem } from '../errors.ts';
 import type { JsonObject } from '../event.ts';
 import { isOn, objectAt, pointerStep } from '../json.ts';
 import { canonicalHead } from './classic/codec.ts';
-import { defaultVersion, endsIn, hasOwnVersions, ownVersions } from './classic/own-versions.ts';
+import { defaultVersion, endsIn, hasOwnVersions, isVersionFirst, ownVersions } from './classic/own-versions.ts';
 import { classicView } from './classic/views.ts';
 import type { ApiDefinition, OwnVersioning } from './definition.ts';
 import { gatewayExtension } from './definition.ts';
@@ -71,4 +71,15 @@ export function asVersion(read: ApiDefinition, form: JsonObject, versionName?: s
     ...(versionExpiresAt === undefined ? {} : { versionExpiresAt }),
     ...(versionName === undefined ? {} : { versionName }),
   };
+}
+
+/** As lists show them. `end`: as written, of the version or of the API, whichever comes first; empty without one. */
+export type ShownVersion = { readonly name: string; readonly end: string; readonly isDefault: boolean };
+
+export function shownVersions(classic: JsonObject): readonly ShownVersion[] {
+  const wanted = defaultVersion(classic);
+  return ownVersions(classic).map(({ name, form }) => {
+    const ends = endsIn(classicView(form).members);
+    return { name, end: isVersionFirst(ends) ? ends.version : ends.api, isDefault: name === wanted };
+  });
 }

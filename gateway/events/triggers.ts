@@ -12,6 +12,7 @@ const raised = {
   auth_duplicate: { trigger: 'AuthFailure' },
   rate_api: { trigger: 'RatelimitExceeded', message: refusals.rate_api.text },
   api_expired: version('api_expired'),
+  version_expired: version('version_expired'),
   version_missing: version('version_missing'),
   version_unknown: version('version_unknown'),
 } satisfies Partial<Record<RefusalCode, Fired>>;

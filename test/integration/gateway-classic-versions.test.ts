@@ -186,6 +186,20 @@ describe('versions inside a Classic definition', () => {
     expect((await ask('/orders/a', version('v9'))).status).to.equal(403);
   });
 
+  it('are granted to keys by their names', async () => {
+    await put(orders({ use_keyless: false, auth: { auth_header_name: 'X-Key' } }, { default_version: 'v2' }));
+    const statuses = async (granted: readonly string[]): Promise<readonly number[]> => {
+      const rights = { access_rights: { orders: { versions: granted } } };
+      await gateway.settled(gateway.feed.putKey('the-key', rights));
+      const asks = [version('v1'), version('v2'), {}].map((one) => ask('/orders/a', { ...one, 'x-key': 'the-key' }));
+      return (await Promise.all(asks)).map(({ status }) => status);
+    };
+    expect(await statuses(['v1'])).to.deep.equal([200, 403, 403]);
+    expect(await statuses(['v2'])).to.deep.equal([403, 200, 200]);
+    expect(await statuses(['Default'])).to.deep.equal([403, 403, 403]);
+    expect(await statuses([])).to.deep.equal([200, 200, 200]);
+  });
+
   it('share the limit of the API', async () => {
     await put(orders({ global_rate_limit: { rate: 2, per: 3600 } }));
     expect((await ask('/orders/a', version('v1'))).status).to.equal(200);

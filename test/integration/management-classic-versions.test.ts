@@ -167,6 +167,18 @@ describe('versions inside a Classic definition, at the management API', () => {
     expect(settingsOf(1, 'upstream')).to.include({ url: 'http://127.0.0.1:9002/two' });
   });
 
+  it('are listed by their names, under the id of the API', async () => {
+    const versions = { v2: {}, v1: { expires: '2999-01-01 00:00' } };
+    await create(inVersions('listed', versions, { internal: true, version_data: { default_version: 'v2' } }));
+    const common = { id: 'listed', name: 'listed', internal: true };
+    const rows = [
+      { ...common, versionName: 'v1', expirationDate: '2999-01-01 00:00', isDefaultVersion: false },
+      { ...common, versionName: 'v2', expirationDate: '', isDefaultVersion: true },
+    ];
+    expect((await send('GET', '/api/apis/listed/versions')).json['apis']).to.deep.equal(rows);
+    expect((await send('GET', '/api/apis/listed/versions?searchText=2')).json['apis']).to.deep.equal([rows[1]]);
+  });
+
   describe('are converted', () => {
     const versions = {
       v1: { global_headers: { 'x-a': 'one' }, expires: '2999-01-01 00:00' },

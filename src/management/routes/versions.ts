@@ -1,9 +1,13 @@
 /** The versions of an API: the base and the APIs that it lists, now or at a time. */
 
 import { routeOf } from '../../../domain/api/api.ts';
+import { isClassic } from '../../../domain/api/classic/codec.ts';
+import { shownVersions } from '../../../domain/api/classic-versions.ts';
 import type { ApiKind } from '../../../domain/api/definition.ts';
 import { apiUnknown, kindMismatch } from '../../../domain/errors.ts';
+import type { JsonObject } from '../../../domain/event.ts';
 import { toApiId } from '../../../domain/ids.ts';
+import { getApi } from '../../../projections/api-catalog.ts';
 import { type ListedVersion, listVersions } from '../../../projections/api-entries.ts';
 import { type Call, wordParameter } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
@@ -28,8 +32,25 @@ async function list(kind: ApiKind | undefined, call: Call, services: Services): 
     (!reached || reached.has(id)) &&
     versionName.toLowerCase().includes(text) &&
     (accessType === undefined || internal === (accessType === 'internal'));
-  const apis = found.versions.filter(isWanted).map((version) => ({ ...version }));
+  const inside = ownRows(getApi(documents, call.caller.orgId, apiId)?.document, found.versions);
+  const apis = inside.filter(isWanted).map((version) => ({ ...version }));
   return { status: 200, body: { status: 'success', apis } };
+}
+
+/** An API with versions inside stands there once for each of them, under its own id. */
+function ownRows(
+  document: JsonObject | undefined,
+  [base, ...others]: readonly ListedVersion[],
+): readonly ListedVersion[] {
+  if (!base) return [];
+  const own = document && isClassic(document) ? shownVersions(document) : [];
+  if (own.length === 0) return [base, ...others];
+  return own
+    .map(({ name, end, isDefault }) => ({
+      ...base,
+      ...{ versionName: name, expirationDate: end, isDefaultVersion: isDefault },
+    }))
+    .toSorted((a, b) => (a.versionName < b.versionName ? -1 : 1));
 }
 
 const row = (path: string, operationId: string, kind?: ApiKind): Route => ({
