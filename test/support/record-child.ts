@@ -14,7 +14,9 @@ export type RecordChild = {
   kill(signal?: NodeJS.Signals): Promise<void>;
 };
 
-export function startChild(script: 'record-writer-process' | 'record-pump-process', ...args: string[]): RecordChild {
+type Script = 'record-writer-process' | 'record-pump-process' | 'event-gateway-process';
+
+export function startChild(script: Script, ...args: string[]): RecordChild {
   const child = spawn(process.execPath, [join(import.meta.dirname, `${script}.ts`), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
