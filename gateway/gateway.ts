@@ -5,7 +5,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeError } from '../domain/gateway-node.ts';
 import type { RecordLane } from '../domain/record-log.ts';
 import type { WebhookDelivery } from '../domain/webhook-delivery.ts';
-import type { GatewaySnapshot } from '../projections/gateway-snapshot.ts';
 import { Sessions } from './access/sessions.ts';
 import { type MakeRecord, recordMaker } from './analytics/outcome.ts';
 import { Recorder } from './analytics/recorder.ts';
@@ -17,6 +16,7 @@ import { type RetryPolicy, webhookRetries } from './events/verdict.ts';
 import type { Feed, GatewayReport, SnapshotSource } from './feed/feed.ts';
 import type { Generation } from './feed/generation.ts';
 import { diskGenerations } from './feed/generations.ts';
+import type { HeldSnapshot } from './feed/held.ts';
 import { Reports } from './feed/reports.ts';
 import type { SignedSnapshot } from './feed/signed.ts';
 import { Subscription } from './feed/subscription.ts';
@@ -112,7 +112,7 @@ class RunningGateway implements Gateway {
   readonly #run: { readonly run: string; readonly startedAt: string };
   #compiled: Compiled | undefined;
   #compileMs = 0;
-  #snapshot: GatewaySnapshot | undefined;
+  #snapshot: HeldSnapshot | undefined;
   #controlSecret: string | undefined;
   #position = '';
   #revision = '';
@@ -270,7 +270,7 @@ class RunningGateway implements Gateway {
     // The swap: requests that come from here on pick up the new table, those under way keep theirs.
     this.#compiled = compiled;
     this.#snapshot = snapshot;
-    this.#sessions.swap(snapshot.objects);
+    this.#sessions.swap(snapshot);
     this.#events.swap(
       [...compiled.apis.values()].map(({ route }) => route.definition),
       snapshot.objects,

@@ -11,10 +11,12 @@ import {
   type PolicyObject,
 } from '../../projections/gateway-snapshot.ts';
 import type { Log } from '../ports.ts';
+import { KeyTable } from './key-table.ts';
 import { createDocumentCheck, readSession } from './read-session.ts';
 import type { KeySession } from './session.ts';
 
-type Objects = GatewaySnapshot['objects'];
+/** What of a configuration decides about keys. Policies stand among the other objects. */
+type Access = { readonly keys: KeyTable; readonly objects: GatewaySnapshot['objects'] };
 
 /** `policies`: where they stand in the configuration, and what stood there when the session was made. */
 type Made = {
@@ -25,7 +27,7 @@ type Made = {
 export class Sessions {
   readonly #log: Log;
   readonly #check: ShapeCheck = createDocumentCheck();
-  #objects: Objects = {};
+  #access: Access = { keys: KeyTable.of([]), objects: {} };
   /** By the object, which another one replaces when the key changes: a swap costs nothing, however many keys there are. */
   readonly #made = new WeakMap<KeyObject, Made>();
 
@@ -34,14 +36,14 @@ export class Sessions {
   }
 
   /** From here on the keys and policies of this configuration count, and no others. */
-  swap(objects: Objects): void {
-    this.#objects = objects;
+  swap(access: Access): void {
+    this.#access = access;
   }
 
   /** Undefined: the organisation has no such key, or it cannot be read. */
   find(credential: string, orgId: OrgId): KeySession | undefined {
-    const object = this.#objects[objectKey('key', hash('sha256', credential, 'hex'))];
-    if (object?.kind !== 'key' || object.body.orgId !== orgId) return undefined;
+    const object = this.#access.keys.get(hash('sha256', credential, 'hex'));
+    if (object?.body.orgId !== orgId) return undefined;
     const known = this.#made.get(object);
     if (known && this.#isCurrent(known)) return known.session;
     const made = this.#make(object);
@@ -55,7 +57,7 @@ export class Sessions {
   }
 
   #policyAt(place: string): PolicyObject | undefined {
-    const object = this.#objects[place];
+    const object = this.#access.objects[place];
     return object?.kind === 'policy' ? object : undefined;
   }
 

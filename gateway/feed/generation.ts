@@ -1,5 +1,6 @@
 /** What a node keeps of a configuration: the snapshot, what runs in place of rejected objects, and the proof of where it came from. */
-import type { GatewayObject, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
+import type { GatewayObject } from '../../projections/gateway-snapshot.ts';
+import type { HeldSnapshot } from './held.ts';
 import type { SignedChanges, SignedSnapshot } from './signed.ts';
 
 /** What shows that a snapshot came from management: the signed one it began with, and each signed change since, in order. */
@@ -7,7 +8,7 @@ export type Provenance = { readonly base: SignedSnapshot; readonly steps: readon
 
 /** `kept`: the good objects that run in place of rejected ones, so that a restart gives what running on gives. */
 export type Generation = {
-  readonly snapshot: GatewaySnapshot;
+  readonly snapshot: HeldSnapshot;
   readonly kept: Readonly<Record<string, GatewayObject>>;
   /** Absent when it came by a function call. */
   readonly provenance?: Provenance;

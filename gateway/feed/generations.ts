@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { applyChanges, type GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { Log } from '../ports.ts';
 import type { Generation, Provenance } from './generation.ts';
 import { generationText } from './generation-text.ts';
+import { follow, type HeldSnapshot, hold } from './held.ts';
 import { isSnapshot } from './snapshot-shape.ts';
 import type { Trust } from './trust.ts';
 
@@ -78,32 +78,22 @@ async function read(path: string, trust: Trust | undefined): Promise<KeptGenerat
     const proven = trust.checkKept(provenance?.base, provenance?.steps);
     return { snapshot: resultOf(proven), kept, provenance: proven, currentMs };
   }
-  const plain = provenance ? resultOf(provenance as Provenance) : snapshot;
+  const plain = provenance === undefined ? snapshot : (provenance as Provenance).base;
   if (!isSnapshot(plain)) throw new Error('it is no snapshot');
-  return { snapshot: plain, kept, currentMs };
+  return { snapshot: provenance === undefined ? hold(plain) : resultOf(provenance as Provenance), kept, currentMs };
 }
 
 /** Throws when the steps are not of one log, or not in order. */
-function resultOf({ base, steps }: Provenance): GatewaySnapshot {
-  let snapshot = plainSnapshot(base);
+function resultOf({ base, steps }: Provenance): HeldSnapshot {
+  let snapshot = hold(base);
   for (const { logId, era, after, next, changes } of steps) {
     if (logId !== snapshot.logId || era !== snapshot.era || after < snapshot.position) {
       throw new Error('its changes do not follow each other');
     }
-    snapshot = applyChanges(snapshot, changes, next);
+    snapshot = follow(snapshot, changes, next);
   }
   return snapshot;
 }
-
-/** Without what only proves it. */
-export const plainSnapshot = ({
-  format,
-  logId,
-  era,
-  position,
-  revision,
-  objects,
-}: GatewaySnapshot): GatewaySnapshot => ({ format, logId, era, position, revision, objects });
 
 /** Between two writes the process turns to its requests. */
 const bytesAtOnce = 64 * 1024;

@@ -1,10 +1,11 @@
 /** Follows the configuration: last good generation from disk, then the snapshot, then changes by position. Hands over whole snapshots. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { applyChanges, type GatewayObject, type GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
+import type { GatewayObject, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { Clock, Log } from '../ports.ts';
 import { type Feed, FeedRefusal, type SnapshotSource } from './feed.ts';
 import type { Generation, Provenance } from './generation.ts';
-import { type Generations, plainSnapshot } from './generations.ts';
+import type { Generations } from './generations.ts';
+import { follow, type HeldSnapshot, hold, sizeOf } from './held.ts';
 import { isLong, provenanceOf, withStep } from './provenance.ts';
 import type { SignedSnapshot } from './signed.ts';
 import { areChanges, isSnapshot } from './snapshot-shape.ts';
@@ -46,9 +47,9 @@ const confirmEveryMs = 30_000;
 export class Subscription {
   readonly #options: SubscriptionOptions;
   readonly #ending = new AbortController();
-  #snapshot: GatewaySnapshot | undefined;
+  #snapshot: HeldSnapshot | undefined;
   #provenance: Provenance | undefined;
-  #applied: GatewaySnapshot | undefined;
+  #applied: HeldSnapshot | undefined;
   #lastSwapMs = Number.NEGATIVE_INFINITY;
   #toSave: Generation | undefined;
   #saving: Promise<void> | undefined;
@@ -114,7 +115,7 @@ export class Subscription {
     if (!seed) return;
     try {
       const answer = await seed();
-      this.#snapshot = plainSnapshot(answer);
+      this.#snapshot = hold(answer);
       this.#provenance = provenanceOf(answer);
       this.#currentMs = Math.min(Date.parse(answer.createdAt) || 0, clock.now());
       this.#swap({}, 'seed');
@@ -181,8 +182,9 @@ export class Subscription {
     // The same place again says nothing new; what runs may hold kept objects that the answer does not.
     const isSamePlace = current && answer.era === current.era && answer.position === current.position;
     if (isSamePlace && answer.format === current.format) return true;
-    this.#alarmOnShrink(answer);
-    this.#snapshot = plainSnapshot(answer);
+    const taken = hold(answer);
+    this.#alarmOnShrink(taken);
+    this.#snapshot = taken;
     this.#swap({}, 'feed');
     return true;
   }
@@ -202,7 +204,7 @@ export class Subscription {
     }
     // A refresh may have moved on meanwhile.
     if (this.#snapshot !== current || next === position) return true;
-    const moved = applyChanges(current, changes, next);
+    const moved = follow(current, changes, next);
     this.#provenance = withStep(this.#provenance, answer);
     if (changes.some(({ op }) => op === 'remove')) this.#alarmOnShrink(moved);
     this.#snapshot = moved;
@@ -211,15 +213,15 @@ export class Subscription {
     return !(this.#provenance && isLong(this.#provenance));
   }
 
-  #advance(snapshot: GatewaySnapshot): void {
+  #advance(snapshot: HeldSnapshot): void {
     this.#applied = snapshot;
     this.#options.advance(snapshot.position);
   }
 
   /** A valid answer that takes most of the APIs away is applied, and said aloud. */
-  #alarmOnShrink(next: GatewaySnapshot): void {
-    const before = this.#snapshot ? Object.keys(this.#snapshot.objects).length : 0;
-    const after = Object.keys(next.objects).length;
+  #alarmOnShrink(next: HeldSnapshot): void {
+    const before = this.#snapshot ? sizeOf(this.#snapshot) : 0;
+    const after = sizeOf(next);
     if (before > 1 && after < before / 2) {
       this.#options.log.error('the configuration lost more than half of its objects', { before, after });
     }

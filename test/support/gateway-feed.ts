@@ -6,6 +6,7 @@ import type { JsonObject } from '../../domain/event.ts';
 import { type ReloadScope, scopeName } from '../../domain/gateway-group.ts';
 import { toOrgId } from '../../domain/ids.ts';
 import type { Feed, FeedAnswer, FeedPlace, GatewayReport } from '../../gateway/feed/feed.ts';
+import { entriesOf, type HeldSnapshot } from '../../gateway/feed/held.ts';
 import {
   applyChanges,
   type GatewayChange,
@@ -18,6 +19,12 @@ import {
 
 /** What a gateway knows a key by. */
 export const keyId = (key: string): string => createHash('sha256').update(key).digest('hex');
+
+/** All that a gateway holds, as it came. */
+export const whole = (held: HeldSnapshot): GatewaySnapshot => {
+  const { keys: _, ...rest } = held;
+  return { ...rest, objects: Object.fromEntries(entriesOf(held)) };
+};
 
 export const positionText = (number: number): string => String(number).padStart(20, '0');
 

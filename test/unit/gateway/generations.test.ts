@@ -5,19 +5,23 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Generation } from '../../../gateway/feed/generation.ts';
 import { diskGenerations, type Generations } from '../../../gateway/feed/generations.ts';
+import { hold } from '../../../gateway/feed/held.ts';
 import type { FeedSigner } from '../../../gateway/feed/signed.ts';
 import { openTrust } from '../../../gateway/feed/trust.ts';
 import { type ApiObject, applyChanges, type GatewaySnapshot } from '../../../projections/gateway-snapshot.ts';
 import { apiDocument } from '../../support/documents.ts';
 import { newSigner, signed, signedStep } from '../../support/feed-signer.ts';
-import { MemoryFeed, positionText } from '../../support/gateway-feed.ts';
+import { MemoryFeed, positionText, whole } from '../../support/gateway-feed.ts';
 import { listLog } from '../../support/gateway-start.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary.ts';
 
-/** The configuration after so many APIs were put. */
+/** The configuration after so many APIs were put, and a key for each of them. */
 function snapshotOf(count: number): GatewaySnapshot {
   const feed = new MemoryFeed();
-  for (let i = 1; i <= count; i++) feed.put(`api-${i}`, apiDocument({ info: { name: `API ${i}` } }));
+  for (let i = 1; i <= count; i++) {
+    feed.put(`api-${i}`, apiDocument({ info: { name: `API ${i}` } }));
+  }
+  for (let i = 1; i <= count; i++) feed.putKey(`key-${i}`, { alias: `key ${i}` });
   return feed.current;
 }
 
@@ -39,7 +43,7 @@ describe('generations on disk', () => {
   const plain = (): Generations => diskGenerations(directory(), log);
   const proven = (count: number, by = signer): Generation => {
     const snapshot = snapshotOf(count);
-    return { snapshot, kept: {}, provenance: { base: signed(by, snapshot), steps: [] } };
+    return { snapshot: hold(snapshot), kept: {}, provenance: { base: signed(by, snapshot), steps: [] } };
   };
   const files = (): string[] => readdirSync(directory()).toSorted();
   const file = (index: number): string => join(directory(), files().at(index) ?? '');
@@ -61,21 +65,21 @@ describe('generations on disk', () => {
     const odd = first && { ...first, id: name, body: { ...first.body, document: apiDocument({ info: { name } }) } };
     const snapshot = { ...rest, objects: odd ? { ...all, [`api:${name}`]: odd } : all };
     const kept = odd ? { [`api:${name}`]: odd } : {};
-    await plain().save({ snapshot, kept });
+    await plain().save({ snapshot: hold(snapshot), kept });
     expect(readFileSync(file(0)).length).to.be.greaterThan(100_000);
     const loaded = await plain().load();
-    expect(loaded?.snapshot).to.deep.equal(snapshot);
+    expect(loaded && whole(loaded.snapshot)).to.deep.equal(snapshot);
     expect(loaded?.kept).to.deep.equal(kept);
     const empty = { ...rest, objects: {} };
-    await plain().save({ snapshot: empty, kept: {} });
-    expect((await plain().load())?.snapshot).to.deep.equal(empty);
+    await plain().save({ snapshot: hold(empty), kept: {} });
+    expect((await plain().load())?.snapshot).to.deep.equal(hold(empty));
   });
 
   it('keeps three, and gives the newest', async () => {
     for (const count of [1, 2, 3, 4, 5]) await trusting().save(proven(count));
     expect(files()).to.deep.equal([3, 4, 5].map((number) => `generation-000000000${number}.json`));
     const loaded = await trusting().load();
-    expect(loaded?.snapshot).to.deep.equal(snapshotOf(5));
+    expect(loaded && whole(loaded.snapshot)).to.deep.equal(snapshotOf(5));
     expect(loaded?.provenance?.base.signature).to.be.a('string');
   });
 
@@ -85,8 +89,9 @@ describe('generations on disk', () => {
     const step = signedStep(signer, before, [change], positionText(3));
     const snapshot = applyChanges(before, [change], positionText(3));
     const provenance = { base: signed(signer, before), steps: [step] };
-    await trusting().save({ snapshot, kept: {}, provenance });
-    expect((await trusting().load())?.snapshot).to.deep.equal(snapshot);
+    await trusting().save({ snapshot: hold(snapshot), kept: {}, provenance });
+    const loaded = await trusting().load();
+    expect(loaded && whole(loaded.snapshot)).to.deep.equal(snapshot);
   });
 
   it('says when the newest was known to be current', async () => {
@@ -166,7 +171,7 @@ describe('generations on disk', () => {
   });
 
   it('needs no signature where the configuration comes by a function call', async () => {
-    await plain().save({ snapshot: snapshotOf(2), kept: {} });
+    await plain().save({ snapshot: hold(snapshotOf(2)), kept: {} });
     expect(await loadedCount(plain())).to.equal(2);
     expect(await loadedCount(trusting())).to.equal(undefined);
     await trusting().save(proven(3));

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { Generation } from '../../../gateway/feed/generation.ts';
 import type { Generations } from '../../../gateway/feed/generations.ts';
+import { hold } from '../../../gateway/feed/held.ts';
 import { Subscription, type SubscriptionOptions } from '../../../gateway/feed/subscription.ts';
 import { apiDocument } from '../../support/documents.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -87,7 +88,7 @@ describe('a subscription', () => {
   it('takes the snapshot of a format that it did not have, though the log has not moved', async () => {
     const feed = new MemoryFeed();
     feed.put('a', document('a'));
-    const old: Generation = { snapshot: { ...feed.current, format: 1, objects: {} }, kept: {} };
+    const old: Generation = { snapshot: hold({ ...feed.current, format: 1, objects: {} }), kept: {} };
     const { subscription, applied } = followed(feed, {}, old);
     await subscription.start();
     await eventually(() => Object.keys(applied.at(-1)?.snapshot.objects ?? {}).length === 1);
@@ -117,7 +118,7 @@ describe('a subscription', () => {
   const stored = (): Generation => {
     const feed = new MemoryFeed();
     feed.put('a', document('a'));
-    return { snapshot: feed.current, kept: {} };
+    return { snapshot: hold(feed.current), kept: {} };
   };
   for (const [name, answer] of badSnapshots) {
     it(`changes nothing when the snapshot ${name}, and goes on when it is right again`, async () => {

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { HeldSecret, SealedSecrets } from '../../../domain/document-secrets.ts';
 import { toOrgId } from '../../../domain/ids.ts';
+import { hold } from '../../../gateway/feed/held.ts';
 import { type OpenSecrets, Vault } from '../../../gateway/feed/vault.ts';
 import { type ApiObject, type GatewaySnapshot, withheld } from '../../../projections/gateway-snapshot.ts';
 import { apiDocument } from '../../support/documents.ts';
@@ -69,6 +70,7 @@ describe('the vault of a gateway', () => {
     const vault = new Vault(failing, log);
     const standing = { logId: 'log', era: 0, position: '1', revision: '1' };
     const snapshot: GatewaySnapshot = { format: 1, ...standing, objects: { 'api:told': object('one') } };
+    const held = hold(snapshot);
     const feed = vault.behind({
       snapshot: async () => snapshot,
       changes: async () => ({ changes: [], next: '1' }),
@@ -77,11 +79,11 @@ describe('the vault of a gateway', () => {
     const outcome = await feed.snapshot(new AbortController().signal).catch((error: Error) => error.message);
     expect(outcome).to.equal('the ring is away');
     const disk = vault.behindDisk({
-      load: async () => ({ snapshot, kept: {} }),
+      load: async () => ({ snapshot: held, kept: {} }),
       save: async () => 0,
       confirm: async () => {},
     });
-    expect((await disk.load())?.snapshot).to.equal(snapshot);
+    expect((await disk.load())?.snapshot).to.equal(held);
     expect(vault.reveal(object('one')).missing).to.deep.equal([place]);
   });
 });

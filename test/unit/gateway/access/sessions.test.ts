@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../../domain/event.ts';
 import { toOrgId } from '../../../../domain/ids.ts';
 import type { KeySession } from '../../../../gateway/access/session.ts';
 import { Sessions } from '../../../../gateway/access/sessions.ts';
+import { hold } from '../../../../gateway/feed/held.ts';
 import { keyId, MemoryFeed } from '../../../support/gateway-feed.ts';
 import { listLog } from '../../../support/gateway-start.ts';
 
@@ -14,7 +15,7 @@ function given() {
   const [feed, log] = [new MemoryFeed(), listLog()];
   const sessions = new Sessions(log);
   const find = (key = 'the-key', orgId = acme): KeySession | undefined => {
-    sessions.swap(feed.current.objects);
+    sessions.swap(hold(feed.current));
     return sessions.find(key, orgId);
   };
   return { feed, log, sessions, find };
