@@ -10,6 +10,7 @@ import { type MakeRecord, recordMaker } from './analytics/outcome.ts';
 import { Recorder } from './analytics/recorder.ts';
 import type { CheckApi } from './check-api.ts';
 import { type Before, type Compiled, type CompiledApi, compile, type Reveal, retireOthers } from './compile.ts';
+import { DeliveryExchange } from './events/exchange.ts';
 import { GatewayEvents } from './events/gateway-events.ts';
 import type { OutboxStore, Redelivery } from './events/outbox.ts';
 import { type RetryPolicy, webhookRetries } from './events/verdict.ts';
@@ -106,6 +107,7 @@ class RunningGateway implements Gateway {
   readonly #server: ProxyServer;
   readonly #control: ControlServer;
   readonly #subscription: Subscription;
+  readonly #exchange: DeliveryExchange;
   readonly #reports: Reports;
   readonly #reloads: Reloads;
   readonly #waiting = new Set<() => void>();
@@ -139,8 +141,11 @@ class RunningGateway implements Gateway {
       policy: options.webhookRetries ?? webhookRetries,
       reveal: (object) => this.#vault.reveal(object),
     });
+    this.#exchange = new DeliveryExchange({
+      ...{ events: this.#events, directory: join(directory, 'outbox'), log, changed: () => this.#reports.soon() },
+    });
     this.#reports = new Reports({
-      ...{ feed, log, report: () => this.#report() },
+      ...{ feed, log, report: () => this.#report(), taken: (report) => this.#exchange.taken(report) },
       superseded: (reason) => this.#subscription.quit(reason),
     });
     this.#server = new ProxyServer({
@@ -225,6 +230,7 @@ class RunningGateway implements Gateway {
     await this.#server.stop(deadlineMs);
     await this.#subscription.stop();
     await this.#reloads.stop();
+    await this.#exchange.stop();
     await this.#reports.stop();
     await this.#recorder?.stop(deadlineMs);
     await this.#events.stop(deadlineMs);
@@ -275,6 +281,7 @@ class RunningGateway implements Gateway {
       [...compiled.apis.values()].map(({ route }) => route.definition),
       snapshot.objects,
     );
+    this.#exchange.follow(snapshot);
     retireOthers(before, compiled.apis);
     this.#vault.keepOnly([...Object.values(snapshot.objects), ...Object.values(compiled.kept)]);
     for (const { id, code, message } of compiled.rejected)
@@ -334,6 +341,7 @@ class RunningGateway implements Gateway {
   #report(): GatewayReport {
     const { node } = this.#options;
     const { group, tags } = this.#settings;
-    return reportOf({ ...this.#run, node, group, tags }, this.#standing(), this.#compileMs, this.#reloads.last);
+    const self = { ...this.#run, node, group, tags, ...this.#exchange.report() };
+    return reportOf(self, this.#standing(), this.#compileMs, this.#reloads.last);
   }
 }

@@ -118,7 +118,7 @@ export function reloadAnswer(compiled: Compiled | undefined, faults: readonly st
   return { status, message: clear(faults.join('; ')), revision: revisionNumber(compiled), apis };
 }
 
-type Self = Pick<GatewayReport, 'node' | 'run' | 'startedAt' | 'group' | 'tags'>;
+type Self = Pick<GatewayReport, 'node' | 'run' | 'startedAt' | 'group' | 'tags' | 'deliveries'>;
 
 export function reportOf(
   self: Self,

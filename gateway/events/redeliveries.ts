@@ -46,6 +46,11 @@ export class Redeliveries {
     });
   }
 
+  /** Nothing up to there is to be done. */
+  begin(place: Place): Promise<void> {
+    return this.#remember(place);
+  }
+
   /** Up to where they are done. */
   async reached(): Promise<Place | undefined> {
     const { file, log } = this.#options;
@@ -69,7 +74,7 @@ export class Redeliveries {
     while (this.#news && !signal.aborted) {
       const news = this.#news;
       try {
-        await this.#doOnce(news);
+        await this.#orEnd(this.#doOnce(news));
         // What came meanwhile is more of the same.
         if (this.#news === news) this.#news = undefined;
       } catch (error) {
@@ -77,6 +82,16 @@ export class Redeliveries {
         await pause(retryMs, undefined, { signal, ref: false }).catch(() => {});
       }
     }
+  }
+
+  /** An outbox that is stopping may never say that it has something: it is asked again after the next start. */
+  #orEnd(work: Promise<void>): Promise<void> {
+    const { signal } = this.#ending;
+    if (signal.aborted) return work;
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      work.then(resolve, reject);
+    });
   }
 
   async #doOnce({ place, requests }: News): Promise<void> {

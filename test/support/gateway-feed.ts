@@ -109,6 +109,16 @@ export class MemoryFeed implements Feed {
     return this.#add({ op: 'remove', position: this.#next(), kind: 'webhook', id });
   }
 
+  /** Somebody asks for dead letters again. */
+  redeliver(webhookId: string, ids: readonly string[] | 'all'): string {
+    const position = this.#next();
+    const before = this.#snapshot.objects[`redelivery:${webhookId}`];
+    const earlier = before?.kind === 'redelivery' ? before.body.requests : [];
+    const requests = [...earlier, { position, redeliveryId: position, ids }];
+    const object = { id: webhookId, revision: '0', position, sha256: '', body: { orgId: toOrgId('acme'), requests } };
+    return this.#add({ op: 'upsert', position, object: { kind: 'redelivery', ...object } });
+  }
+
   /** The log moves on without a change of the configuration. */
   idle(): string {
     const position = this.#next();

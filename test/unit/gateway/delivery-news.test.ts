@@ -1,7 +1,7 @@
 /** What a node tells of its deliveries: each once as long as nothing happens to it, a hundred at a time, all after a start. */
 import { expect } from 'chai';
 import type { WebhookDelivery } from '../../../domain/webhook-delivery.ts';
-import { DeliveryNews } from '../../../gateway/feed/delivery-news.ts';
+import { DeliveryNews } from '../../../gateway/events/delivery-news.ts';
 import { webhookDelivery } from '../../support/webhook-delivery.ts';
 
 describe('news of deliveries', () => {

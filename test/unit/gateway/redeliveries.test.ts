@@ -39,6 +39,7 @@ describe('redeliveries', () => {
     redeliveries.follow(place('4'), [request('1', ['a']), request('2'), request('4', ['b', 'c'])]);
     await redeliveries.settled();
     redeliveries.follow(place('5'), [request('1', ['a']), request('2'), request('4', ['b', 'c'])]);
+    await redeliveries.settled();
     await redeliveries.stop();
     expect(done).to.deep.equal(['alarms a', 'alarms all', 'alarms b,c']);
   });
@@ -86,6 +87,7 @@ describe('redeliveries', () => {
     writeFileSync(folder.file('outbox', 'redelivered.json'), '{"logId": "lo');
     const redeliveries = start();
     redeliveries.follow(place('3'), [request('2')]);
+    await redeliveries.settled();
     await redeliveries.stop();
     expect(done).to.deep.equal(['alarms all']);
   });
