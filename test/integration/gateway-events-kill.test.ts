@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { type Receiver, startReceiver } from '../support/event-gateway.ts';
 import { eventually } from '../support/eventually.ts';
 import { startChild } from '../support/record-child.ts';
+import { openLog } from '../support/record-log-harness.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const kills = 6;
@@ -34,14 +35,23 @@ describe('events of a gateway under kill -9', function () {
       const { url } = (await child.firstLine) as { readonly url: string };
       return { child, url };
     };
-    for (let kill = 0; kill < kills; kill++) {
-      const { child, url } = await start();
-      const before = receiver.received.length;
+    const raise = async (url: string): Promise<void> => {
       for (let i = 0; i < 60; i++) {
         const headers = { authorization: 'nobody-has-this' };
         await (await fetch(`${url}/guarded/${++number}`, { headers })).arrayBuffer();
       }
-      await eventually(() => receiver.received.length > before, 20_000);
+    };
+    const cursor = async (): Promise<string> => {
+      await using log = openLog(folder.file('outbox'));
+      return JSON.stringify(await log.marks('targets'));
+    };
+    for (let kill = 0; kill < kills; kill++) {
+      const { child, url } = await start();
+      await raise(url);
+      // A kill before the first commit would find the log as the run before left it.
+      const before = await cursor();
+      await eventually(async () => (await cursor()) !== before, 20_000);
+      await raise(url);
       // Anywhere between two writes, attempts and commits; the seed of the place is the time that all this takes.
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
       await child.kill();
