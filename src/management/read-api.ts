@@ -1,12 +1,13 @@
 /** One API as a read shows it: from the catalogue, or with `at=` from its history. */
 import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
 import { apiUnknown } from '../../domain/errors.ts';
-import { type Position, shortPosition } from '../../domain/event-store.ts';
+import type { Position } from '../../domain/event-store.ts';
 import type { ApiId } from '../../domain/ids.ts';
 import { getApi } from '../../projections/api-catalog.ts';
 import { basesOf } from '../../projections/api-entries.ts';
 import type { Call } from './call.ts';
-import { awaitRevision, etagOf, isNotModified } from './conditional.ts';
+import { awaitRevision } from './conditional.ts';
+import { taggedReply } from './object-reads.ts';
 import type { Reply } from './responses.ts';
 import type { Services } from './route.ts';
 import { apiAt, resolveAt } from './time-travel.ts';
@@ -45,15 +46,9 @@ export async function readApi(
 /** The document with its ETag; 304 when the client has it. */
 export function replyWithApi(
   call: Call,
-  { store }: Services,
+  services: Services,
   { document, revision, position, baseId }: ShownApi,
 ): Reply {
-  const etag = etagOf(revision, store.identity.era);
-  const headers = {
-    ...{ ETag: etag, 'x-svc-revision': shortPosition(position) },
-    ...(baseId === undefined ? {} : { 'x-svc-base-api-id': baseId }),
-  };
-  return isNotModified(call.header('if-none-match'), etag)
-    ? { status: 304, headers }
-    : { status: 200, headers, body: document };
+  const reply = taggedReply(call, services, { revision, position }, document);
+  return baseId === undefined ? reply : { ...reply, headers: { ...reply.headers, 'x-svc-base-api-id': baseId } };
 }

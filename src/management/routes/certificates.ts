@@ -1,7 +1,6 @@
 /** Certificates: upload, lists, one of them. */
 import { certificateUnknown } from '../../../domain/errors.ts';
 import type { Json } from '../../../domain/event.ts';
-import { shortPosition } from '../../../domain/event-store.ts';
 import {
   certificateFilters,
   getCertificate,
@@ -13,8 +12,9 @@ import { type Call, commandContext, wordParameter } from '../call.ts';
 import { readCertificateBody } from '../certificate-body.ts';
 import { importCertificates } from '../certificate-commands.ts';
 import { checkName, exampleAnswer, exampleId, pageOf, pageParameters } from '../certificate-requests.ts';
-import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
+import { awaitRevision } from '../conditional.ts';
 import { queryInvalid, Rejection } from '../errors.ts';
+import { taggedReply } from '../object-reads.ts';
 import * as parameter from '../parameters.ts';
 import { askedMoment, certificatesAt, documentsFor, type PlacedCertificate } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
@@ -106,17 +106,9 @@ async function readOne(call: Call, services: Services): Promise<Reply> {
 const bare = (certificates: readonly PlacedCertificate[]): readonly ShownCertificate[] =>
   certificates.map(({ certificate }) => certificate);
 
-/** Of now; what was before has a tag and no condition. */
-function withTag(call: Call, { store }: Services, { certificate, place }: PlacedCertificate): Reply {
+function withTag(call: Call, services: Services, { certificate, place }: PlacedCertificate): Reply {
   const body = certificate as unknown as Json;
-  if (!place) return { status: 200, body };
-  const headers = {
-    ETag: etagOf(place.revision, store.identity.era),
-    'x-svc-revision': shortPosition(place.position),
-  };
-  return !call.query.has('at') && isNotModified(call.header('if-none-match'), headers.ETag)
-    ? { status: 304, headers }
-    : { status: 200, headers, body };
+  return place ? taggedReply(call, services, place, body) : { status: 200, body };
 }
 
 const basics = {

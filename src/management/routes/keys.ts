@@ -2,7 +2,6 @@
 import { durationMs } from '../../../domain/api/duration.ts';
 import { bodyMalformed, keyInvalid, keyUnknown } from '../../../domain/errors.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
-import { shortPosition } from '../../../domain/event-store.ts';
 import { type KeyHash, keyStream } from '../../../domain/ids.ts';
 import { findKey, type KeyEntry, listKeys } from '../../../projections/keys.ts';
 import { readAccessPatch } from '../access-bodies.ts';
@@ -16,20 +15,21 @@ import {
   numberParameter,
   textParameters,
 } from '../call.ts';
-import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
+import { awaitRevision } from '../conditional.ts';
 import type { ErrorCode } from '../errors.ts';
 import { createKey, deleteKey, type KeyUpdate, previewKey, rotateKey, shownKey, updateKey } from '../key-commands.ts';
 import { resetKeyQuota } from '../key-quotas.ts';
 import { basicUserHash, userOf } from '../key-secrets.ts';
 import { keyHashOf, keyOfPath, newKeyText } from '../key-text.ts';
 import { loadKey } from '../load.ts';
+import { readOwned } from '../object-reads.ts';
+import { changeRow, changesBody, readRow } from '../object-rows.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
-import { askedMoment, documentsFor } from '../past-reads.ts';
+import { documentsFor } from '../past-reads.ts';
 import { patchTypes } from '../patch-body.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
-import { revisionAt } from '../time-travel.ts';
 
 /** With `username=true` the id is the name of a basic user. */
 function hashOf(call: Call): KeyHash {
@@ -68,31 +68,21 @@ const listed = ({
   ...{ expires, is_inactive: isInactive, tags, created_at: createdAt },
 });
 
-async function read(call: Call, services: Services): Promise<Reply> {
-  const { models, projector, store } = services;
+function read(call: Call, services: Services): Promise<Reply> {
   const { orgId } = call.caller;
   const keyHash = hashOf(call);
-  await awaitRevision(call.query, ['keys'], projector);
-  const moment = await askedMoment(call, services);
-  if (moment) {
-    const revision = await revisionAt(store, keyStream(keyHash), moment.position);
-    const { state, head, position } = revision === undefined ? gone : await loadKey(store, keyHash, revision);
-    if (!state.exists || state.orgId !== orgId) throw keyUnknown();
-    const headers = { ETag: etagOf(head ?? 0n, store.identity.era), 'x-svc-revision': shortPosition(position ?? '') };
-    return { status: 200, headers, body: shownKey(orgId, keyHash, state.document) };
-  }
-  const found = findKey(models, orgId, keyHash);
-  if (!found) throw keyUnknown();
-  const headers = {
-    ETag: etagOf(found.revision, store.identity.era),
-    'x-svc-revision': shortPosition(found.position),
-  };
-  if (isNotModified(call.header('if-none-match'), headers.ETag)) return { status: 304, headers };
-  const dates = { date_created: found.createdAt, last_updated: found.updatedAt };
-  return { status: 200, headers, body: shownKey(orgId, keyHash, { ...found.document, ...dates }) };
+  return readOwned(call, services, {
+    ...{ projection: 'keys', stream: keyStream(keyHash), unknown: keyUnknown },
+    load: (to) => loadKey(services.store, keyHash, to),
+    former: ({ document }, updatedAt) => shownKey(orgId, keyHash, { ...document, last_updated: updatedAt }),
+    current: () => {
+      const found = findKey(services.models, orgId, keyHash);
+      if (!found) return undefined;
+      const dates = { date_created: found.createdAt, last_updated: found.updatedAt };
+      return { ...found, body: shownKey(orgId, keyHash, { ...found.document, ...dates }) };
+    },
+  });
 }
-
-const gone = { state: { exists: false }, head: undefined, position: undefined } as const;
 
 const create = (call: Call, services: Services): Promise<Reply> => {
   const { orgId } = call.caller;
@@ -168,6 +158,8 @@ const answered = {
   example: { ...shown, Message: 'Key updated', Status: 'OK' },
 };
 
+const path = '/api/keys/{keyId}';
+
 export const keyRoutes: readonly Route[] = [
   {
     ...writing,
@@ -208,53 +200,36 @@ export const keyRoutes: readonly Route[] = [
     errors: ['at_invalid', 'revision_not_reached'],
     handle: list,
   },
-  {
-    ...reading,
-    method: 'GET',
-    path: '/api/keys/{keyId}',
-    operationId: 'getKey',
+  readRow({
+    ...{ ...reading, path, operationId: 'getKey' },
     summary: 'One key by its hash, or by a key that was made here; now or at a time',
-    parameters: [username, parameter.at, parameter.minRevision, parameter.ifNoneMatch],
+    parameters: [username],
     answer: { description: 'The key', schema: { $ref: '#/components/schemas/Key' }, example: shown },
-    errors: ['at_invalid', 'id_invalid', 'key_unknown', 'revision_not_reached'],
+    errors: ['key_unknown'],
     handle: read,
-  },
-  {
-    ...writing,
-    method: 'PUT',
-    path: '/api/keys/{keyId}',
-    operationId: 'replaceKey',
+  }),
+  changeRow({
+    ...{ ...writing, method: 'PUT', path, operationId: 'replaceKey' },
     summary: 'Replaces what a key may do; the key itself stays, its quota begins anew',
-    parameters: [username, suppressReset, ...parameter.writeParameters, parameter.ifMatch],
+    parameters: [username, suppressReset],
     body: { ...json, description: 'The whole document', schema: 'KeyDocument', example },
     answer: answered,
-    errors: [...refused, 'id_invalid', 'key_unknown', 'precondition_failed'],
+    errors: [...refused, 'key_unknown'],
     handle: replace,
-  },
-  {
-    ...writing,
-    method: 'PATCH',
-    path: '/api/keys/{keyId}',
-    operationId: 'patchKey',
+  }),
+  changeRow({
+    ...{ ...writing, method: 'PATCH', path, operationId: 'patchKey' },
     summary: 'Changes members of the document: merge patch (RFC 7396) or JSON patch (RFC 6902)',
-    parameters: [username, ...parameter.writeParameters, parameter.ifMatch],
-    body: {
-      types: [...patchTypes, 'application/json'],
-      maxBytes: json.maxBytes,
-      description: 'What is to be different',
-      example: { is_inactive: true },
-    },
+    parameters: [username],
+    body: changesBody([...patchTypes, 'application/json'], json.maxBytes, { is_inactive: true }),
     answer: answered,
-    errors: [...refused, 'id_invalid', 'key_unknown', 'patch_test_failed', 'precondition_failed'],
+    errors: [...refused, 'key_unknown', 'patch_test_failed'],
     handle: patch,
-  },
-  {
-    ...writing,
-    method: 'POST',
-    path: '/api/keys/{keyId}/rotate',
-    operationId: 'rotateKey',
+  }),
+  changeRow({
+    ...{ ...writing, method: 'POST', path: `${path}/rotate`, operationId: 'rotateKey' },
     summary: 'Another key with the same document; the one before is deleted, or ends after `overlap`',
-    parameters: [username, ...parameter.writeParameters, parameter.ifMatch],
+    parameters: [username],
     body: {
       types: ['application/json'],
       maxBytes: json.maxBytes,
@@ -270,13 +245,13 @@ export const keyRoutes: readonly Route[] = [
         ...{ Message: 'Key rotated', Status: 'OK' },
       },
     },
-    errors: ['access_exceeds', 'body_malformed', 'id_invalid', 'key_unknown', 'precondition_failed'],
+    errors: ['access_exceeds', 'body_malformed', 'key_unknown'],
     handle: rotate,
-  },
+  }),
   {
     ...writing,
     method: 'POST',
-    path: '/api/keys/{keyId}/reset-quota',
+    path: `${path}/reset-quota`,
     operationId: 'resetKeyQuota',
     summary: 'The quota of a key begins anew on every gateway, as each of them gets to know of it',
     parameters: [username, ...parameter.writeParameters],
@@ -305,19 +280,15 @@ export const keyRoutes: readonly Route[] = [
     errors: [...refused],
     handle: preview,
   },
-  {
-    ...writing,
-    method: 'DELETE',
-    path: '/api/keys/{keyId}',
-    operationId: 'deleteKey',
-    summary: 'Deletes a key',
-    parameters: [username, ...parameter.writeParameters, parameter.ifMatch],
+  changeRow({
+    ...{ ...writing, method: 'DELETE', path, operationId: 'deleteKey', summary: 'Deletes a key' },
+    parameters: [username],
     answer: {
       description: 'Deleted',
       schema: { $ref: '#/components/schemas/Answer' },
       example: { Message: 'Key deleted successfully.', Meta: null, Status: 'OK' },
     },
-    errors: ['id_invalid', 'key_unknown', 'precondition_failed', 'revision_not_reached'],
+    errors: ['key_unknown', 'revision_not_reached'],
     handle: remove,
-  },
+  }),
 ];

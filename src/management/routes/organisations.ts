@@ -2,14 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import { bodyMalformed, organisationUnknown } from '../../../domain/errors.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
-import { shortPosition } from '../../../domain/event-store.ts';
 import { type OrgId, readOrgId } from '../../../domain/ids.ts';
 import { isObject } from '../../../domain/json.ts';
 import { defaultTerms, noLimits } from '../../../domain/organisation.ts';
 import { findOrganisation, listOrganisations, type StoredOrganisation } from '../../../projections/organisations.ts';
 import { readOptions } from '../bodies.ts';
 import { type Call, commandContext, cursorParameter, numberParameter } from '../call.ts';
-import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
+import { awaitRevision } from '../conditional.ts';
+import { taggedReply } from '../object-reads.ts';
 import { addOrganisation, shownTerms, type TermsChange, updateOrganisation } from '../organisation-commands.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
@@ -32,17 +32,13 @@ async function list(call: Call, { models, projector }: Services): Promise<Reply>
   return pageReply(call, answer);
 }
 
-async function read(call: Call, { models, projector, store }: Services): Promise<Reply> {
+async function read(call: Call, services: Services): Promise<Reply> {
+  const { models, projector } = services;
   const orgId = idOf(call);
   await awaitRevision(call.query, ['organisations'], projector);
   const found = findOrganisation(models, orgId);
   if (!found) throw organisationUnknown();
-  const headers = {
-    ETag: etagOf(found.revision, store.identity.era),
-    'x-svc-revision': shortPosition(found.position),
-  };
-  if (isNotModified(call.header('if-none-match'), headers.ETag)) return { status: 304, headers };
-  return { status: 200, headers, body: shown(found) };
+  return taggedReply(call, services, found, shown(found));
 }
 
 function create(call: Call, { commands, store }: Services): Promise<Reply> {

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { policyInvalid, policyUnknown } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
-import { shortPosition } from '../../../domain/event-store.ts';
 import { type PolicyId, policyStream, toPolicyId } from '../../../domain/ids.ts';
 import { findPolicy, listPolicies, type StoredPolicy } from '../../../projections/policies.ts';
 import { type AccessBody, readAccessPatch } from '../access-bodies.ts';
@@ -16,17 +15,18 @@ import {
   numberParameter,
   textParameters,
 } from '../call.ts';
-import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
+import { awaitRevision } from '../conditional.ts';
 import type { ErrorCode } from '../errors.ts';
 import { loadPolicy } from '../load.ts';
+import { readOwned } from '../object-reads.ts';
+import { changeRow, changesBody, forced, readRow } from '../object-rows.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
-import { askedMoment, documentsFor } from '../past-reads.ts';
+import { documentsFor } from '../past-reads.ts';
 import { patchTypes } from '../patch-body.ts';
 import { createPolicy, deletePolicy, updatePolicy } from '../policy-commands.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
-import { revisionAt } from '../time-travel.ts';
 
 const idOf = ({ params }: Call): PolicyId => toPolicyId(params['policyId'] ?? '');
 
@@ -44,35 +44,26 @@ async function list(call: Call, services: Services): Promise<Reply> {
   return pageReply(call, { policies: policies.map(shown), next, total } as { readonly next: string | null });
 }
 
-const shown = ({ policyId, orgId, document, updatedAt }: Omit<StoredPolicy, 'createdPosition'>): JsonObject => ({
+type Shown = Pick<StoredPolicy, 'policyId' | 'orgId' | 'document' | 'updatedAt'>;
+
+const shown = ({ policyId, orgId, document, updatedAt }: Shown): JsonObject => ({
   ...document,
   ...{ id: policyId, org_id: orgId, last_updated: updatedAt },
 });
 
-async function read(call: Call, services: Services): Promise<Reply> {
-  const { models, projector, store } = services;
+function read(call: Call, services: Services): Promise<Reply> {
   const { orgId } = call.caller;
   const policyId = idOf(call);
-  await awaitRevision(call.query, ['policies'], projector);
-  const moment = await askedMoment(call, services);
-  if (moment) {
-    const revision = await revisionAt(store, policyStream(policyId), moment.position);
-    const { state, head, position } = revision === undefined ? gone : await loadPolicy(store, policyId, revision);
-    if (!state.exists || state.orgId !== orgId) throw policyUnknown();
-    const headers = { ETag: etagOf(head ?? 0n, store.identity.era), 'x-svc-revision': shortPosition(position ?? '') };
-    return { status: 200, headers, body: { ...state.document, id: policyId, org_id: orgId } };
-  }
-  const found = findPolicy(models, orgId, policyId);
-  if (!found) throw policyUnknown();
-  const headers = {
-    ETag: etagOf(found.revision, store.identity.era),
-    'x-svc-revision': shortPosition(found.position),
-  };
-  if (isNotModified(call.header('if-none-match'), headers.ETag)) return { status: 304, headers };
-  return { status: 200, headers, body: shown(found) };
+  return readOwned(call, services, {
+    ...{ projection: 'policies', stream: policyStream(policyId), unknown: policyUnknown },
+    load: (to) => loadPolicy(services.store, policyId, to),
+    former: ({ document }, updatedAt) => shown({ policyId, orgId, document, updatedAt }),
+    current: () => {
+      const found = findPolicy(services.models, orgId, policyId);
+      return found && { ...found, body: shown(found) };
+    },
+  });
 }
-
-const gone = { state: { exists: false }, head: undefined, position: undefined } as const;
 
 const create = (call: Call, services: Services): Promise<Reply> => {
   const { id, ...wanted } = services.accessBodies.policy(readObject(call), call.caller.orgId);
@@ -126,6 +117,8 @@ const refused: readonly ErrorCode[] = [
   'revision_not_reached',
 ];
 
+const path = '/api/policies/{policyId}';
+
 export const policyRoutes: readonly Route[] = [
   {
     ...writing,
@@ -159,60 +152,33 @@ export const policyRoutes: readonly Route[] = [
     errors: ['at_invalid', 'revision_not_reached'],
     handle: list,
   },
-  {
-    ...reading,
-    method: 'GET',
-    path: '/api/policies/{policyId}',
-    operationId: 'getPolicy',
-    summary: 'One policy, now or at a time',
-    parameters: [parameter.at, parameter.minRevision, parameter.ifNoneMatch],
+  readRow({
+    ...{ ...reading, path, operationId: 'getPolicy', summary: 'One policy, now or at a time' },
     answer: { description: 'The policy', schema: { $ref: '#/components/schemas/Policy' }, example: whole },
-    errors: ['at_invalid', 'id_invalid', 'policy_unknown', 'revision_not_reached'],
+    errors: ['policy_unknown'],
     handle: read,
-  },
-  {
-    ...writing,
-    method: 'PUT',
-    path: '/api/policies/{policyId}',
-    operationId: 'replacePolicy',
-    summary: 'Replaces a policy',
-    parameters: [...parameter.writeParameters, parameter.ifMatch],
+  }),
+  changeRow({
+    ...{ ...writing, method: 'PUT', path, operationId: 'replacePolicy', summary: 'Replaces a policy' },
     body: { ...json, description: 'The whole document', schema: 'PolicyRequest', example: document },
     answer: answered('Data updated'),
-    errors: [...refused, 'policy_unknown', 'precondition_failed'],
+    errors: [...refused, 'policy_unknown'],
     handle: replace,
-  },
-  {
-    ...writing,
-    method: 'PATCH',
-    path: '/api/policies/{policyId}',
-    operationId: 'patchPolicy',
+  }),
+  changeRow({
+    ...{ ...writing, method: 'PATCH', path, operationId: 'patchPolicy' },
     summary: 'Changes members of a policy: merge patch (RFC 7396) or JSON patch (RFC 6902)',
-    parameters: [...parameter.writeParameters, parameter.ifMatch],
-    body: {
-      types: [...patchTypes, 'application/json'],
-      maxBytes: json.maxBytes,
-      description: 'What is to be different',
-      example: { rate: 200 },
-    },
+    body: changesBody([...patchTypes, 'application/json'], json.maxBytes, { rate: 200 }),
     answer: answered('Data updated'),
-    errors: [...refused, 'patch_test_failed', 'policy_unknown', 'precondition_failed'],
+    errors: [...refused, 'patch_test_failed', 'policy_unknown'],
     handle: patch,
-  },
-  {
-    ...writing,
-    method: 'DELETE',
-    path: '/api/policies/{policyId}',
-    operationId: 'deletePolicy',
+  }),
+  changeRow({
+    ...{ ...writing, method: 'DELETE', path, operationId: 'deletePolicy' },
     summary: 'Deletes a policy; one that keys or APIs name only with `force=true`',
-    parameters: [
-      parameter.queryParameter('force', 'Deletes it although it is named; it then gives nothing.', {
-        type: 'boolean',
-      }),
-      ...[...parameter.writeParameters, parameter.ifMatch],
-    ],
+    parameters: [forced('Deletes it although it is named; it then gives nothing.')],
     answer: answered('Data deleted'),
-    errors: ['id_invalid', 'policy_in_use', 'policy_unknown', 'precondition_failed', 'revision_not_reached'],
+    errors: ['policy_in_use', 'policy_unknown', 'revision_not_reached'],
     handle: remove,
-  },
+  }),
 ];

@@ -7,9 +7,10 @@ import { type TokenId, toTokenId } from '../../../domain/ids.ts';
 import { longestEnd } from '../../../domain/token.ts';
 import { findToken, listTokens, type StoredToken } from '../../../projections/tokens.ts';
 import { booleanParameter, type Call, commandContext, cursorParameter, numberParameter } from '../call.ts';
-import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
+import { awaitRevision } from '../conditional.ts';
 import { queryInvalid } from '../errors.ts';
 import type { Command } from '../handle-command.ts';
+import { taggedReply } from '../object-reads.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
 import type { Reply } from '../responses.ts';
@@ -40,18 +41,13 @@ const readMine = (call: Call, services: Services): Promise<Reply> =>
   readOne(call, services, call.caller.actor.id as TokenId);
 
 async function readOne(call: Call, services: Services, tokenId: TokenId): Promise<Reply> {
-  const { models, projector, tokens, store, now } = services;
+  const { models, projector, tokens, now } = services;
   await awaitRevision(call.query, ['tokens'], projector);
   const found = findToken(models, tokenId);
   // What a token sees of itself does not depend on where it works.
   const isOwn = tokenId === call.caller.actor.id;
   if (!found || !(isOwn || found.orgId === call.caller.orgId)) throw tokenUnknown();
-  const headers = {
-    ETag: etagOf(found.revision, store.identity.era),
-    'x-svc-revision': shortPosition(found.position),
-  };
-  if (isNotModified(call.header('if-none-match'), headers.ETag)) return { status: 304, headers };
-  return { status: 200, headers, body: shown(found, await tokens.use.lastUse(tokenId), now()) };
+  return taggedReply(call, services, found, shown(found, await tokens.use.lastUse(tokenId), now()));
 }
 
 function shown(token: StoredToken, use: LastUse | undefined, now: Date): JsonObject {

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { revealed } from '../../../domain/document-secrets.ts';
 import { webhookInvalid, webhookUnknown } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
-import { shortPosition } from '../../../domain/event-store.ts';
 import { toWebhookId, type WebhookId, webhookStream } from '../../../domain/ids.ts';
 import { mergePatch } from '../../../domain/merge-patch.ts';
 import { sampleFacts, webhookBody } from '../../../domain/webhook-body.ts';
@@ -17,16 +16,17 @@ import {
   numberParameter,
   textParameters,
 } from '../call.ts';
-import { awaitRevision, etagOf, isNotModified } from '../conditional.ts';
+import { awaitRevision } from '../conditional.ts';
 import { goneSecrets, openDocument } from '../definition-secrets.ts';
 import type { ErrorCode } from '../errors.ts';
 import { loadWebhook } from '../load.ts';
+import { readOwned } from '../object-reads.ts';
+import { changeRow, changesBody, forced, readRow } from '../object-rows.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
-import { askedMoment, documentsFor } from '../past-reads.ts';
+import { documentsFor } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
-import { revisionAt } from '../time-travel.ts';
 import { createWebhook, deleteWebhook, updateWebhook, type WebhookTarget } from '../webhook-commands.ts';
 
 const idOf = ({ params }: Call): WebhookId => toWebhookId(params['webhookId'] ?? '');
@@ -56,29 +56,18 @@ async function list(call: Call, services: Services): Promise<Reply> {
   return pageReply(call, { hooks, next, total } as { readonly next: string | null });
 }
 
-async function read(call: Call, services: Services): Promise<Reply> {
-  const { models, projector, store } = services;
+function read(call: Call, services: Services): Promise<Reply> {
   const { orgId } = call.caller;
   const webhookId = idOf(call);
-  await awaitRevision(call.query, ['webhooks'], projector);
-  const moment = await askedMoment(call, services);
-  if (moment) {
-    const revision = await revisionAt(store, webhookStream(webhookId), moment.position);
-    if (revision === undefined) throw webhookUnknown();
-    const { state, position } = await loadWebhook(store, webhookId, revision);
-    if (!state.exists || state.orgId !== orgId) throw webhookUnknown();
-    const [stored] = await store.readStream(webhookStream(webhookId), { from: revision, to: revision, limit: 1 });
-    const headers = { ETag: etagOf(revision, store.identity.era), 'x-svc-revision': shortPosition(position ?? '') };
-    return { status: 200, headers, body: shown(orgId, webhookId, state.document, stored?.at.toISOString() ?? '') };
-  }
-  const found = findWebhook(models, orgId, webhookId);
-  if (!found) throw webhookUnknown();
-  const headers = {
-    ETag: etagOf(found.revision, store.identity.era),
-    'x-svc-revision': shortPosition(found.position),
-  };
-  if (isNotModified(call.header('if-none-match'), headers.ETag)) return { status: 304, headers };
-  return { status: 200, headers, body: shown(orgId, webhookId, found.document, found.updatedAt) };
+  return readOwned(call, services, {
+    ...{ projection: 'webhooks', stream: webhookStream(webhookId), unknown: webhookUnknown },
+    load: (to) => loadWebhook(services.store, webhookId, to),
+    former: ({ document }, updatedAt) => shown(orgId, webhookId, document, updatedAt),
+    current: () => {
+      const found = findWebhook(services.models, orgId, webhookId);
+      return found && { ...found, body: shown(orgId, webhookId, found.document, found.updatedAt) };
+    },
+  });
 }
 
 const create = (call: Call, services: Services): Promise<Reply> => {
@@ -166,6 +155,8 @@ const reading = { tag: 'webhooks', form: 'documented', scope: 'webhooks:read' } 
 const writing = { tag: 'webhooks', form: 'documented', scope: 'webhooks:write' } as const;
 const refused: readonly ErrorCode[] = ['body_malformed', 'id_invalid', 'revision_not_reached', 'webhook_invalid'];
 
+const path = '/api/webhooks/{webhookId}';
+
 export const webhookRoutes: readonly Route[] = [
   {
     ...writing,
@@ -197,24 +188,15 @@ export const webhookRoutes: readonly Route[] = [
     errors: ['at_invalid', 'revision_not_reached'],
     handle: list,
   },
-  {
-    ...reading,
-    method: 'GET',
-    path: '/api/webhooks/{webhookId}',
-    operationId: 'getWebhook',
-    summary: 'One webhook, now or at a time; secrets masked',
-    parameters: [parameter.at, parameter.minRevision, parameter.ifNoneMatch],
+  readRow({
+    ...{ ...reading, path, operationId: 'getWebhook', summary: 'One webhook, now or at a time; secrets masked' },
     answer: { description: 'The webhook', schema: { $ref: '#/components/schemas/Webhook' }, example: whole },
-    errors: ['at_invalid', 'id_invalid', 'webhook_unknown', 'revision_not_reached'],
+    errors: ['webhook_unknown'],
     handle: read,
-  },
-  {
-    ...writing,
-    method: 'PUT',
-    path: '/api/webhooks/{webhookId}',
-    operationId: 'replaceWebhook',
+  }),
+  changeRow({
+    ...{ ...writing, method: 'PUT', path, operationId: 'replaceWebhook' },
     summary: 'Replaces a webhook; `***` and a `secret` that is left out keep what is stored',
-    parameters: [...parameter.writeParameters, parameter.ifMatch],
     body: {
       ...json,
       description: 'The whole document',
@@ -222,40 +204,25 @@ export const webhookRoutes: readonly Route[] = [
       example: { ...document, secret: 'a text of your own' },
     },
     answer: answered('Webhook updated'),
-    errors: [...refused, 'webhook_unknown', 'precondition_failed'],
+    errors: [...refused, 'webhook_unknown'],
     handle: replace,
-  },
-  {
-    ...writing,
-    method: 'PATCH',
-    path: '/api/webhooks/{webhookId}',
-    operationId: 'patchWebhook',
+  }),
+  changeRow({
+    ...{ ...writing, method: 'PATCH', path, operationId: 'patchWebhook' },
     summary: 'Changes members of a webhook (merge patch, RFC 7396); null takes one away',
-    parameters: [...parameter.writeParameters, parameter.ifMatch],
-    body: {
-      types: ['application/merge-patch+json', 'application/json'],
-      maxBytes: json.maxBytes,
-      description: 'What is to be different',
-      example: { enabled: false },
-    },
+    body: changesBody(['application/merge-patch+json', 'application/json'], json.maxBytes, { enabled: false }),
     answer: answered('Webhook updated'),
-    errors: [...refused, 'webhook_unknown', 'precondition_failed'],
+    errors: [...refused, 'webhook_unknown'],
     handle: patch,
-  },
-  {
-    ...writing,
-    method: 'DELETE',
-    path: '/api/webhooks/{webhookId}',
-    operationId: 'deleteWebhook',
+  }),
+  changeRow({
+    ...{ ...writing, method: 'DELETE', path, operationId: 'deleteWebhook' },
     summary: 'Deletes a webhook; one that APIs name only with `force=true`',
-    parameters: [
-      parameter.queryParameter('force', 'Deletes it although APIs name it.', { type: 'boolean' }),
-      ...[...parameter.writeParameters, parameter.ifMatch],
-    ],
+    parameters: [forced('Deletes it although APIs name it.')],
     answer: answered('Webhook deleted'),
-    errors: ['id_invalid', 'precondition_failed', 'revision_not_reached', 'webhook_in_use', 'webhook_unknown'],
+    errors: ['revision_not_reached', 'webhook_in_use', 'webhook_unknown'],
     handle: remove,
-  },
+  }),
   {
     ...writing,
     method: 'POST',
