@@ -6,6 +6,7 @@ import { UsageError } from './failure.ts';
 import { readMoment } from './moment.ts';
 import { type Column, type OutputFlags, printableTime, printDocument, printList, withOutput } from './output.ts';
 import { readPages } from './pages.ts';
+import { collect } from './settings-flags.ts';
 import type { Terminal } from './terminal.ts';
 
 type Flags = ConnectionFlags & OutputFlags;
@@ -41,6 +42,13 @@ export function api(command: Command, terminal: Terminal): void {
     .option('--comment <text>', 'why')
     .option('--dry-run', 'say what would change')
     .action((id: string, revision: string, flags: Flags & RestoreFlags) => restore(terminal, id, revision, flags));
+  leaf(command, 'convert <id>')
+    .description('turn a Classic definition into the OAS form for good; versions inside become APIs')
+    .option('--version-id <name=id>', 'id of the API that a version becomes (else one is made); repeatable', collect)
+    .option('--accept-loss', 'without what the OAS form has no place for')
+    .option('--comment <text>', 'why')
+    .option('--dry-run', 'say what would change')
+    .action((id: string, flags: Flags & ConvertFlags) => convert(terminal, id, flags));
   for (const [name, active] of [
     ['activate', true],
     ['deactivate', false],
@@ -138,17 +146,44 @@ async function restore(terminal: Terminal, id: string, revision: string, flags: 
   terminal.printError(`See it with: svc api history ${id}`);
 }
 
+type ConvertFlags = RestoreFlags & { readonly versionId?: readonly string[]; readonly acceptLoss?: boolean };
+
+async function convert(terminal: Terminal, id: string, flags: Flags & ConvertFlags): Promise<void> {
+  const versions = Object.fromEntries((flags.versionId ?? []).map(namedId));
+  const { body } = await connect(terminal, flags).send('POST', path(id, '/convert'), {
+    body: { to: 'oas', ...(flags.versionId ? { versions } : {}) },
+    query: { ...(flags.acceptLoss ? { acceptLoss: 'true' } : {}), ...(flags.dryRun ? { dryRun: 'true' } : {}) },
+    headers: commented(flags),
+  });
+  if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, body);
+  const { Meta: meta } = body as { readonly Meta: { readonly versions?: readonly Fields[] } | null };
+  terminal.print(`API ${id} is converted`);
+  for (const { name, id: versionId } of meta?.versions ?? []) terminal.print(`version ${name} is API ${versionId}`);
+}
+
+/** The last sign: a version may be named with one, an id may not. */
+function namedId(text: string): readonly [name: string, id: string] {
+  const sign = text.lastIndexOf('=');
+  if (sign < 1) throw new UsageError(`--version-id ${text}: write NAME=ID, for example --version-id v1=orders-v1`);
+  return [text.slice(0, sign), text.slice(sign + 1)];
+}
+
+const commented = ({ comment }: RestoreFlags): Record<string, string> =>
+  comment === undefined ? {} : { 'x-svc-comment': Buffer.from(comment).toString('latin1') };
+
 /** A patch of that one member: what others change meanwhile stays theirs. */
 async function setActive(terminal: Terminal, id: string, active: boolean, flags: Flags & RestoreFlags): Promise<void> {
   const client = connect(terminal, flags);
   const kind = await kindOf(client, id);
   const headers = {
     'content-type': 'application/merge-patch+json',
-    ...(flags.comment === undefined ? {} : { 'x-svc-comment': Buffer.from(flags.comment).toString('latin1') }),
+    ...commented(flags),
   };
-  const body = JSON.stringify({ 'x-svc-api-gateway': { info: { state: { active } } } });
+  const isClassic = kind === 'classic';
+  const body = JSON.stringify(isClassic ? { active } : { 'x-svc-api-gateway': { info: { state: { active } } } });
   const query = flags.dryRun ? { dryRun: 'true' } : {};
-  const answer = await client.send('PATCH', `/api/apis/${kind}/${encodeURIComponent(id)}`, { body, headers, query });
+  const place = isClassic ? path(id) : `/api/apis/${kind}/${encodeURIComponent(id)}`;
+  const answer = await client.send('PATCH', place, { body, headers, query });
   if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, answer.body);
   terminal.print(`API ${id} is ${active ? 'active' : 'not active'}`);
 }

@@ -1,7 +1,7 @@
 /** `svc export`: the objects of a server as declarative files, now or at a time; secrets stay on the server. */
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import { portable, type SetKind, setKinds } from '../../domain/apply.ts';
 import type { JsonObject } from '../../domain/event.ts';
@@ -11,6 +11,7 @@ import { readMoment } from './moment.ts';
 import { type OutputFlags, withOutput } from './output.ts';
 import { collect } from './settings-flags.ts';
 import type { Terminal } from './terminal.ts';
+import { inWrittenForm, type WrittenForm, writtenForms } from './written-form.ts';
 
 type Flags = ConnectionFlags &
   OutputFlags & {
@@ -19,6 +20,8 @@ type Flags = ConnectionFlags &
     readonly kind?: readonly string[];
     readonly owner?: string;
     readonly overwrite?: boolean;
+    readonly format?: WrittenForm;
+    readonly acceptLoss?: boolean;
   };
 
 type Shown = {
@@ -37,6 +40,8 @@ export function exportObjects(command: Command, terminal: Terminal): void {
     .option('--at <time>', 'RFC 3339, a position, or a span back such as 10m')
     .option('--kind <kind>', `only this kind (${setKinds.join(', ')}); repeatable`, collect)
     .option('--owner <name>', 'only objects of this owner')
+    .addOption(new Option('--format <form>', 'APIs in this written form').choices(writtenForms))
+    .option('--accept-loss', 'with --format: without what that form has no place for')
     .option('--overwrite', 'the folder has an export: replace its objects')
     .addHelpText(
       'after',
@@ -49,14 +54,32 @@ async function run(terminal: Terminal, flags: Flags): Promise<void> {
   const kinds = kindsOf(flags);
   const query = flags.at === undefined ? {} : { at: readMoment(flags.at, '--at', terminal.now()) };
   const { body } = await connect(terminal, flags, answerTimeoutMs).get('/api/config', query);
-  const objects = (body as { readonly objects: readonly Shown[] }).objects
-    .filter(({ kind, labels }) => kinds.includes(kind) && (flags.owner === undefined || labels?.owner === flags.owner))
-    .map(declared);
+  const found = (body as { readonly objects: readonly Shown[] }).objects.filter(
+    ({ kind, labels }) => kinds.includes(kind) && (flags.owner === undefined || labels?.owner === flags.owner),
+  );
+  const objects = formed(terminal, found, flags).map(declared);
   const { output } = flags;
   if (output === '-') return terminal.printRaw(written(objects, flags.json === true));
   const place = resolve(terminal.workingDirectory, output);
   const files = isFolder(place, output) ? writeFolder(place, objects, flags) : writeOne(place, objects, flags);
   terminal.printError(`${objects.length} objects in ${files} ${files === 1 ? 'file' : 'files'}`);
+}
+
+/** Tells what is lost before anything is written. */
+function formed(terminal: Terminal, found: readonly Shown[], { format, acceptLoss }: Flags): readonly Shown[] {
+  if (format === undefined) return found;
+  let hasLost = false;
+  const all = found.flatMap((one): readonly Shown[] => {
+    if (one.kind !== 'api') return [one];
+    const { apis, losses } = inWrittenForm(one, format);
+    for (const { severity, pointer, text: what } of losses) {
+      terminal.printError(`${one.id}${pointer}: ${severity}: ${what}`);
+      hasLost ||= severity === 'unsupported';
+    }
+    return apis;
+  });
+  if (hasLost && !acceptLoss) throw new Error(`the ${format} form has no place for this: --accept-loss leaves it out`);
+  return all;
 }
 
 /** A large configuration takes a while. */

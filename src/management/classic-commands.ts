@@ -16,7 +16,7 @@ import {
   type Warning,
 } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
-import { type ApiId, apiStream, type OrgId, toApiId } from '../../domain/ids.ts';
+import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
 import { isObject, objectAt, pointerStep, withMember } from '../../domain/json.ts';
 import {
   type BodyChange,
@@ -32,8 +32,8 @@ import {
   storedOf,
 } from './api-change.ts';
 import { openDocument, takeApiSecrets } from './definition-secrets.ts';
-import { sha256Hex } from './derived-fields.ts';
 import { Rejection } from './errors.ts';
+import { versionId } from './version-id.ts';
 
 /** The definition itself, which may come wrapped. */
 export function unwrapped(body: JsonObject): JsonObject {
@@ -143,10 +143,6 @@ export async function convertedDocument(
   const warnings = bounded([...checked.warnings, ...lossWarnings(losses)]);
   return { kind: 'oas', settled: { ...storedOf(taken), warnings, prunedOperations: [] }, versions };
 }
-
-/** The id that a version gets when none is given: the same each time. */
-export const versionId = (apiId: ApiId, version: string): ApiId =>
-  toApiId(sha256Hex(`version\n${apiId}\n${version}`).slice(0, 32));
 
 /** What a new id is given to must be there, and become an API of its own. */
 function idProblems(classic: JsonObject, apiId: ApiId, given: ConvertChange['versionIds']): readonly Problem[] {

@@ -194,6 +194,7 @@ export const families: readonly Family[] = [
       'settings-flags.ts',
       'store-secrets.ts',
       'terminal.ts',
+      'written-form.ts',
     ],
   },
 ];
