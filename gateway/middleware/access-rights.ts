@@ -1,5 +1,4 @@
 /** Refuses keys that were not granted the API, or not the version of it that serves the request (api-definition design 9.6). */
-import { notVersioned } from '../../domain/analytics-record.ts';
 import type { Context, Step } from '../http/context.ts';
 
 export const accessRights: Step = function accessRights(context) {
@@ -13,9 +12,9 @@ export const accessRights: Step = function accessRights(context) {
 /** What an API without versions is called in rights. */
 const onlyVersion = 'Default';
 
-/** Versions of OAS APIs are APIs of their own, which the id of the entry has granted already; Classic ones go by name. */
+/** Versions inside an API go by name. One that is an API of its own has been granted by its id: by its base it has a name, too. */
 function isGranted(versions: ReadonlySet<string>, { route }: Context): boolean {
-  const { version, definition } = route;
-  if (version !== notVersioned && versions.has(version)) return true;
-  return (version === notVersioned || definition.kind !== 'classic') && versions.has(onlyVersion);
+  const { versionName } = route.definition;
+  if (versionName !== undefined) return versions.has(versionName);
+  return versions.has(onlyVersion) || versions.has(route.version);
 }
