@@ -16,20 +16,33 @@ export function pathGrant(url: string, methods: readonly string[]): PathGrant {
   };
 }
 
+/** Whether the address can be told without an expression of the user. */
+export const isPlainAddress = (url: string): boolean => isPlain(partsOf(url).front);
+
+/** The expression of an address, for whoever has to say what is wrong with it. */
+export const expressionOf = (url: string): string => {
+  const { front, hasRest } = partsOf(url);
+  return `(?:${withSegments(front)})${hasRest ? '(?:/(?s:.*))?' : ''}`;
+};
+
 function matcherOf(url: string): Matches {
-  const hasRest = url.endsWith('/*');
-  const front = hasRest ? url.slice(0, -2) : url;
+  const { front, hasRest } = partsOf(url);
   if (isPlain(front)) {
     const pattern = new RegExp(`^${withSegments(front)}${hasRest ? '(?:/[^]*)?' : ''}$`);
     return (path) => pattern.test(path);
   }
   try {
-    const pattern = RE2JS.compile(`(?:${withSegments(front)})${hasRest ? '(?:/(?s:.*))?' : ''}`);
+    const pattern = RE2JS.compile(expressionOf(url));
     return (path) => pattern.testExact(path);
   } catch {
     return () => false;
   }
 }
+
+const partsOf = (url: string): { readonly front: string; readonly hasRest: boolean } => {
+  const hasRest = url.endsWith('/*');
+  return { front: hasRest ? url.slice(0, -2) : url, hasRest };
+};
 
 /** Letters that mean themselves, and whole segments: the expression of the platform judges these in linear time too, and sooner. */
 const isPlain = (text: string): boolean => /^(?:\/(?:[\w~%@:!,;=&'-]*|\{[A-Za-z_][\w-]*\}))*$/.test(text);

@@ -2,7 +2,9 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { keyInvalid, type Problem, policyInvalid } from '../../domain/errors.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
-import { isObject, objectAt, pointerStep, withoutMember } from '../../domain/json.ts';
+import { isObject, objectAt, pointerStep, textAt, withoutMember } from '../../domain/json.ts';
+import { expressionOf, isPlainAddress } from '../../gateway/access/path-grant.ts';
+import { expressionFault } from '../../gateway/expressions.ts';
 import type { Sent } from './bodies.ts';
 import { readPatchBody } from './patch-body.ts';
 import { accessSchemas } from './schemas/access.ts';
@@ -72,7 +74,30 @@ function furtherProblems(body: JsonObject): readonly Problem[] {
       ? []
       : [{ pointer: `/access_rights/${id}/api_id`, code: 'api_id', message: 'differs from the name of the entry' }];
   });
-  return [...(isLong ? [long] : []), ...other];
+  return [...(isLong ? [long] : []), ...other, ...addressProblems(rights)];
+}
+
+/** An expression takes a fraction of a millisecond; nobody needs so many of them in one key. */
+const maxExpressions = 1_000;
+
+/** An address that is no expression would grant nothing, silently. */
+function addressProblems(rights: Json): readonly Problem[] {
+  const addresses = Object.entries(isObject(rights) ? rights : {}).flatMap(([id, right]) => {
+    const urls = isObject(right) && Array.isArray(right['allowed_urls']) ? right['allowed_urls'] : [];
+    return urls.flatMap((entry: Json, index) => {
+      const url = textAt(entry, 'url') ?? '';
+      const pointer = `/access_rights/${id}/allowed_urls/${index}/url`;
+      return isPlainAddress(url) ? [] : [{ url, pointer }];
+    });
+  });
+  if (addresses.length > maxExpressions) {
+    const message = `has more than ${maxExpressions} addresses with expressions`;
+    return [{ pointer: '/access_rights', code: 'size', message }];
+  }
+  return addresses.flatMap(({ url, pointer }) => {
+    const fault = expressionFault(expressionOf(url));
+    return fault === undefined ? [] : [{ pointer, code: 'expression', message: fault }];
+  });
 }
 
 /** Gateways count; a body may say where they begin. */

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { startSampleUpstream } from '../../src/compose/demo.ts';
@@ -11,6 +12,8 @@ import { eventually } from '../support/eventually.ts';
 import { recordsIn } from '../support/records.ts';
 import { type SvcProcess, startSvc } from '../support/svc-process.ts';
 import { freePort, type TemporaryFolder, temporaryFolder } from '../support/temporary.ts';
+
+const readme = join(import.meta.dirname, '../../README.md');
 
 describe('access keys', function () {
   this.timeout(90_000);
@@ -130,6 +133,23 @@ describe('access keys', function () {
     writeFileSync(folder.file('ended.json'), JSON.stringify({ expires: 1_000_000_000 }));
     await run('key', 'update', hashOf(key), '--merge', folder.file('ended.json'));
     expect(await answers('/orders/pets/7', key)).to.deep.equal(both('key_expired'));
+  });
+
+  it('are asked for and given out by the commands of the README', async () => {
+    const server = { listenPath: { value: '/orders-demo/', strip: true } };
+    const info = { id: 'demo', name: 'demo' };
+    await post('/api/apis/oas', apiDocument({ info, server, upstream: { url: upstream.url } }));
+    const section = /## Ask callers for a key\n(.*?)\n## /s.exec(readFileSync(readme, 'utf8'))?.[1] ?? '';
+    const sent = /-d '(\{.*?\})'\n/s.exec(section)?.[1] ?? '';
+    const target = /'http:\/\/127\.0\.0\.1:3000(\/api\/apis\/)streams(\/demo\?[^']*)'/.exec(section) ?? [];
+    await post(`${target[1]}oas${target[2]}`, JSON.parse(sent) as JsonObject, 'PATCH');
+    const made = /npx svc (key create .*) > till\.key/.exec(section)?.[1] ?? '';
+    const words = [...made.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+    const key = (await run(...words)).out.trim();
+    const of = async (headers: Record<string, string>): Promise<number> =>
+      (await fetch(`${apart.gateway}/orders-demo/`, { headers })).status;
+    expect(section).to.contain('-H "X-Key: $(cat till.key)" http://127.0.0.1:8080/demo/');
+    expect([await of({ 'x-key': key }), await of({}), await of({ 'x-key': 'another' })]).to.deep.equal([200, 401, 403]);
   });
 
   it('of basic users are no tokens', async () => {
