@@ -1,4 +1,4 @@
-/** Refuses every request of an API, or of a version inside one, whose life has ended (api-definition design 2, 3 and 15.2). */
+/** Says when the life of an API, or of a version inside one, ends, and refuses every request after it (api-definition design 2, 3 and 15.2). */
 import type { ApiDefinition } from '../../domain/api/definition.ts';
 import type { Step } from '../http/context.ts';
 import type { Clock } from '../ports.ts';
@@ -6,9 +6,13 @@ import type { Clock } from '../ports.ts';
 type Ends = Pick<ApiDefinition, 'expiresAt' | 'versionExpiresAt'>;
 
 /** Wall clock, because an end is a date. */
-export const expiry = ({ expiresAt = Infinity, versionExpiresAt = Infinity }: Ends, clock: Clock): Step =>
-  function expiry(context) {
+export function expiry({ expiresAt = Infinity, versionExpiresAt = Infinity }: Ends, clock: Clock): Step {
+  const first = new Date(Math.min(expiresAt, versionExpiresAt)).toUTCString();
+  return function expiry(context) {
     const now = clock.now();
     if (now >= expiresAt) return context.refuse('api_expired');
-    return now >= versionExpiresAt ? context.refuse('version_expired') : undefined;
+    if (now >= versionExpiresAt) return context.refuse('version_expired');
+    context.answerHeaders.push('x-svc-api-expires', first);
+    return undefined;
   };
+}

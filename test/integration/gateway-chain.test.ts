@@ -200,10 +200,12 @@ describe('the chain', () => {
     });
   });
 
-  it('refuses an API whose life has ended, by the wall clock', async () => {
+  it('says when an API ends, and refuses it from then on, by the wall clock', async () => {
     await put({}, { info: { id: 'api', name: 'api', state: { active: true }, expiration: '2099-01-01 00:00' } });
     expect(gateway.gateway.applied().rejected).to.deep.equal([]);
-    expect((await call()).status).to.equal(200);
+    const before = await call();
+    expect(before.status).to.equal(200);
+    expect(before.headers.get('x-svc-api-expires')).to.equal('Thu, 01 Jan 2099 00:00:00 GMT');
     skewMs = Date.UTC(2099, 0, 1) - Date.now() + 1000;
     const answer = await call();
     skewMs = 0;

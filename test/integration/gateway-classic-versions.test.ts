@@ -159,6 +159,8 @@ describe('versions inside a Classic definition', () => {
     const [twoHeaders, two] = await echo('v2');
     expect(two.headers).to.include({ 'x-from': 'two', 'x-drop': 'me' });
     expect([twoHeaders.get('x-answer'), twoHeaders.get('content-type')]).to.deep.equal(['two', null]);
+    expect(oneHeaders.has('x-svc-api-expires')).to.equal(false);
+    expect(twoHeaders.get('x-svc-api-expires')).to.equal('Tue, 31 Dec 2999 23:59:00 GMT');
     const sent = { method: 'POST', body: '12345' };
     expect((await ask('/orders/a', version('v1'), sent)).status).to.equal(400);
     expect((await ask('/orders/a', version('v2'), sent)).status).to.equal(200);
