@@ -103,11 +103,14 @@ const stored = /^info\.dbId$|^server\.slug$|pluginConfig\.(?:driver|deadline|iso
 /** Members of the schemes that are not offered; a scheme of their kind is refused as a whole. */
 const ofOtherSchemes = /\.securitySchemes\.<name>\.(?!enabled$|header\.|query\.|cookie\.|AuthSources\.)/;
 
+/** Of event handlers in JavaScript, and templates, which are not rendered. */
+const ofOtherHandlers = /^server\.eventHandlers\[\]\.(?:bodyTemplate|functionName|path)$/;
+
 /** What an outer block says holds for what is inside, unless that has a row of its own. */
 function shownEffect(path: string, steps: readonly string[]): string {
   if (stored.test(path)) return 'stored';
   if (ofOtherSchemes.test(path)) return '`not_offered`';
-  if (path.endsWith('.securityProcessingMode')) return '`no_effect`';
+  if (path.endsWith('.securityProcessingMode') || ofOtherHandlers.test(path)) return '`no_effect`';
   const effects = steps.map((_, index) => effectOf(steps.slice(0, index + 1))).filter((effect) => effect !== undefined);
   return effects.at(-1) === undefined ? 'run' : `\`${effects.at(-1)}\``;
 }

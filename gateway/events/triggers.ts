@@ -10,6 +10,10 @@ const version = (code: RefusalCode): Fired => ({ trigger: 'VersionFailure', reas
 const raised = {
   auth_unknown: { trigger: 'AuthFailure' },
   auth_duplicate: { trigger: 'AuthFailure' },
+  auth_no_right: { trigger: 'AuthFailure' },
+  path_not_granted: { trigger: 'AuthFailure' },
+  key_expired: { trigger: 'KeyExpired' },
+  key_inactive: { trigger: 'KeyExpired', message: 'Attempted access from inactive key.' },
   rate_api: { trigger: 'RatelimitExceeded', message: refusals.rate_api.text },
   api_expired: version('api_expired'),
   version_expired: version('version_expired'),

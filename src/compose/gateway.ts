@@ -42,7 +42,12 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
     ...{ lane, log, clock, node, directory, listen, controlListen, openSecrets },
     checkApi: createCheckApi(),
     counters: memoryCounters(clock),
-    openOutbox: outboxOpener({ directory: join(directory, 'outbox'), node, allowLinkLocal: false, log }),
+    openOutbox: outboxOpener({
+      directory: join(directory, 'outbox'),
+      node,
+      allowLinkLocal: settings.gateway.webhookAllowLinkLocal,
+      log,
+    }),
     settings: { ...rest, version, analytics, frame, bufferBytes },
     ...(reread ? { renew: renewer(reread, source, log) } : {}),
   });

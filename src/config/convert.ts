@@ -1,4 +1,6 @@
 /** Makes `Settings` of a complete, valid tree. The schema has spoken before: what is read here has its type. */
+import { readEventHandlers } from '../../domain/api/event-handlers.ts';
+import type { Json } from '../../domain/event.ts';
 import type { Settings, SinkSettings } from './settings.ts';
 import { isTree, type Tree, valueAt } from './tree.ts';
 import { durationMs, type ListenAddress, listenAddress, sizeBytes } from './units.ts';
@@ -104,6 +106,8 @@ const gateway = (read: Reader): Settings['gateway'] => ({
   maxHeaderBytes: read.bytes('max_header_bytes'),
   maxUrlBytes: read.bytes('max_url_bytes'),
   underscoreHeaders: read.text('underscore_headers') as Settings['gateway']['underscoreHeaders'],
+  eventHandlers: readEventHandlers(read.at('event_handlers') as Json),
+  webhookAllowLinkLocal: read.flag('webhook_allow_link_local'),
   gracefulShutdownDelayMs: read.seconds('graceful_shutdown_delay_seconds'),
   gracefulShutdownTimeoutMs: read.seconds('graceful_shutdown_timeout_duration'),
 });

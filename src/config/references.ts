@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Environment } from './environment.ts';
 import type { ConfigSchema } from './schema-shapes.ts';
-import { isTree } from './tree.ts';
+import { isTree, type Tree } from './tree.ts';
 
 export type Resolved = { readonly value: unknown; readonly via?: string } | { readonly problem: string };
 
@@ -23,9 +23,23 @@ export function resolveValue(
 }
 
 function resolveItems(items: readonly unknown[], env: Environment): Resolved {
-  const resolved = items.map((item) => resolveValue(item, undefined, env, false));
+  const resolved = items.map((item) =>
+    isTree(item) ? resolveMembers(item, env) : resolveValue(item, undefined, env, false),
+  );
   const bad = resolved.find((item) => 'problem' in item);
   return bad ?? { value: resolved.map((item) => ('value' in item ? item.value : undefined)) };
+}
+
+/** Of an object in a list: a text that it refers to stays a text. */
+function resolveMembers(item: Tree, env: Environment): Resolved {
+  const resolved = Object.entries(item).map(([name, member]) => {
+    return [name, resolveValue(member, { type: 'string' }, env, false)] as const;
+  });
+  const bad = resolved.find(([, member]) => 'problem' in member)?.[1];
+  if (bad) return bad;
+  return {
+    value: Object.fromEntries(resolved.map(([name, member]) => [name, 'value' in member ? member.value : null])),
+  };
 }
 
 function follow(

@@ -158,6 +158,43 @@ const gateway = group('The data plane.', {
     'guard',
     'Header names with underscores: `guard` drops those that could pass for a header that the gateway sets or trusts, `drop` drops all, `keep` none.',
   ),
+  event_handlers: {
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: {
+        enabled: { type: 'boolean' },
+        trigger: { type: 'string', minLength: 1 },
+        type: { type: 'string', enum: ['webhook', 'log'] },
+        id: { type: 'string', minLength: 1 },
+        name: { type: 'string' },
+        url: { type: 'string', writeOnly: true },
+        method: { type: 'string', enum: ['GET', 'PUT', 'POST', 'DELETE', 'PATCH'] },
+        cooldownPeriod: { type: 'string' },
+        headers: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties: { name: { type: 'string', minLength: 1 }, value: { type: 'string', writeOnly: true } },
+            required: ['name', 'value'],
+            additionalProperties: false,
+          },
+        },
+        secret: { type: 'string', writeOnly: true },
+        logPrefix: { type: 'string' },
+      },
+      required: ['enabled', 'trigger', 'type'],
+      additionalProperties: false,
+    },
+    description:
+      'Handlers for events of every API, in the form of `server.eventHandlers[]` of a definition: `webhook` (stored or with an address) and `log`. A stored webhook gets the events of its organisation.',
+    default: [],
+    writeOnly: true,
+  },
+  webhook_allow_link_local: flag(
+    false,
+    'Whether webhooks may be sent to link-local addresses (169.254.0.0/16, fe80::/10), where clouds answer with credentials.',
+  ),
   graceful_shutdown_delay_seconds: duration('0s', 'seconds', 'How long to accept after readiness has failed.'),
   graceful_shutdown_timeout_duration: duration('30s', 'seconds', 'How long requests may take to finish at a stop.'),
 });

@@ -1,4 +1,5 @@
 /** What the process runs with: the configuration with durations in ms, sizes in bytes and addresses in parts. */
+import type { EventHandler } from '../../domain/api/event-handlers.ts';
 import type { ListenAddress } from './units.ts';
 
 export type SinkSettings = {
@@ -73,6 +74,8 @@ export type Settings = {
     readonly maxHeaderBytes: number;
     readonly maxUrlBytes: number;
     readonly underscoreHeaders: 'guard' | 'drop' | 'keep';
+    readonly eventHandlers: readonly EventHandler[];
+    readonly webhookAllowLinkLocal: boolean;
     readonly gracefulShutdownDelayMs: number;
     readonly gracefulShutdownTimeoutMs: number;
   };

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { nearestName } from '../../domain/errors.ts';
+import { handlerProblems } from './event-handlers.ts';
 import { configKeys, keyOf } from './keys.ts';
 import { configSchema } from './schema.ts';
 import type { ConfigSchema } from './schema-shapes.ts';
@@ -119,6 +120,7 @@ function crossProblems(tree: Tree, place: Place): readonly string[] {
     ...weak('management.bootstrap_token', 32),
     ...weak('gateway.control_secret', 16),
     ...foreign,
+    ...handlerProblems(at('gateway.event_handlers')),
     ...(namesNobody
       ? [
           `management.trusted_actor_header${place('management.trusted_actor_header')} needs management.trusted_proxies: nobody else is believed.`,
