@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeError } from '../domain/gateway-node.ts';
 import type { RecordLane } from '../domain/record-log.ts';
 import type { WebhookDelivery } from '../domain/webhook-delivery.ts';
-import { Sessions } from './access/sessions.ts';
+import { Callers } from './access/callers.ts';
 import { type MakeRecord, recordMaker } from './analytics/outcome.ts';
 import { Recorder } from './analytics/recorder.ts';
 import type { CheckApi } from './check-api.ts';
@@ -26,7 +26,6 @@ import { type OpenSecrets, Vault } from './feed/vault.ts';
 import type { Context } from './http/context.ts';
 import { ControlServer } from './http/control.ts';
 import { ProxyServer } from './http/server.ts';
-import type { LookUpKey } from './middleware/authentication/token.ts';
 import type { Clock, Counters, Log } from './ports.ts';
 import { Reloads } from './reload.ts';
 import { defaultGatewaySettings, type GatewaySettings } from './settings.ts';
@@ -100,7 +99,7 @@ class RunningGateway implements Gateway {
   readonly #settings: GatewaySettings;
   readonly #agents = new Agents();
   readonly #vault: Vault;
-  readonly #sessions: Sessions;
+  readonly #callers: Callers;
   readonly #recorder: Recorder | undefined;
   readonly #makeRecord: MakeRecord;
   readonly #events: GatewayEvents;
@@ -130,7 +129,7 @@ class RunningGateway implements Gateway {
     this.#controlSecret = settings.controlSecret;
     const { lane, log, clock, directory, trust, seed } = options;
     this.#vault = new Vault(options.openSecrets, log);
-    this.#sessions = new Sessions(log);
+    this.#callers = new Callers(options);
     const feed = this.#vault.behind(options.feed);
     this.#run = { run: randomUUID(), startedAt: new Date(clock.now()).toISOString() };
     const { frame, bufferBytes, version } = settings;
@@ -239,9 +238,6 @@ class RunningGateway implements Gateway {
     await this.#control.stop();
   }
 
-  /** Keys of this moment, also for requests that began with the table before: a revoked key lets nobody in any more. */
-  readonly #lookUpKey: LookUpKey = (credential, orgId) => this.#sessions.find(credential, orgId);
-
   #apply(generation: Generation, source: SnapshotSource): Compiled['kept'] {
     const { snapshot } = generation;
     const compiled = this.#compile(generation);
@@ -267,7 +263,8 @@ class RunningGateway implements Gateway {
       log,
       clock,
       agents: this.#agents,
-      lookUpKey: this.#lookUpKey,
+      lookUpKey: this.#callers.lookUpKey,
+      organisationOf: this.#callers.organisationOf,
       ...this.#settings,
     };
     const startMs = clock.monotonic();
@@ -276,7 +273,7 @@ class RunningGateway implements Gateway {
     // The swap: requests that come from here on pick up the new table, those under way keep theirs.
     this.#compiled = compiled;
     this.#snapshot = snapshot;
-    this.#sessions.swap(snapshot);
+    this.#callers.swap(snapshot);
     this.#events.swap(
       [...compiled.apis.values()].map(({ route }) => route.definition),
       snapshot.objects,

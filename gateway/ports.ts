@@ -54,6 +54,6 @@ export interface Counters {
   spend(key: string, terms: QuotaTerms): QuotaDecision;
   /** How a quota stands, without spending; `allowed`: one more would be. */
   standing(key: string, terms: QuotaTerms): QuotaDecision;
-  /** Nobody will ask for this quota any more. */
-  forget(key: string): void;
+  /** Drops the quotas that nobody will ask for any more. */
+  retain(isWanted: (key: string) => boolean): void;
 }

@@ -1,6 +1,8 @@
 /** The table of the chain: which steps there are, in which order, and when an API has them (plugins design 2). */
 import type { ApiDefinition, HeaderTransform } from '../domain/api/definition.ts';
 import type { Json } from '../domain/event.ts';
+import type { OrgId } from '../domain/ids.ts';
+import type { RunningOrganisation } from './access/organisations.ts';
 import type { Step } from './http/context.ts';
 import { accessRights } from './middleware/access-rights.ts';
 import { authenticate } from './middleware/authentication/authenticate.ts';
@@ -9,6 +11,9 @@ import { cors } from './middleware/cors.ts';
 import { expiry } from './middleware/expiry.ts';
 import { granularAccess } from './middleware/granular-access.ts';
 import { keyExpiry } from './middleware/key-expiry.ts';
+import { keyQuota } from './middleware/key-quota.ts';
+import { keyRateLimit } from './middleware/key-rate-limit.ts';
+import { organisationLimits } from './middleware/organisation-limits.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestSize } from './middleware/request-size.ts';
 import { stripCredentials } from './middleware/strip-credentials.ts';
@@ -22,6 +27,7 @@ export type StackDependencies = {
   readonly clock: Clock;
   readonly log: Log;
   readonly lookUpKey: LookUpKey;
+  readonly organisationOf: (orgId: OrgId) => RunningOrganisation;
   readonly rateLimitHeaders: 'all' | 'none';
   /** Longest silence of a client while a step reads its body. */
   readonly bodyIdleMs: number;
@@ -73,6 +79,16 @@ export const stack: readonly StackRow[] = [
     make: ({ cors: rules, apiId }, { log }) => cors(present(rules), apiId, log),
   },
   {
+    name: 'organisation-limits',
+    phase: 'request',
+    place: ['info', 'orgId'],
+    on: () => true,
+    idle: '',
+    shown: () => 'as the organisation says',
+    make: ({ orgId }, { organisationOf, counters, clock }) =>
+      organisationLimits(organisationOf(orgId), { counters, clock }),
+  },
+  {
     name: 'request-size',
     phase: 'request',
     place: ['middleware', 'global', 'requestSizeLimit'],
@@ -114,6 +130,18 @@ export const stack: readonly StackRow[] = [
   { ...ofKeys, name: 'key-expiry', make: (_, { clock }) => keyExpiry(clock) },
   { ...ofKeys, name: 'access-rights', make: () => accessRights },
   { ...ofKeys, name: 'granular-access', make: () => granularAccess },
+  {
+    ...ofKeys,
+    name: 'key-rate-limit',
+    on: ({ authentication, skipsKeyRate }) => authentication !== undefined && !skipsKeyRate,
+    make: ({ apiId }, { counters, rateLimitHeaders: headers }) => keyRateLimit(apiId, { counters, headers }),
+  },
+  {
+    ...ofKeys,
+    name: 'key-quota',
+    on: ({ authentication, skipsKeyQuota }) => authentication !== undefined && !skipsKeyQuota,
+    make: ({ apiId }, { counters, clock, rateLimitHeaders: headers }) => keyQuota(apiId, { counters, clock, headers }),
+  },
   {
     name: 'rate-limit-api',
     phase: 'request',

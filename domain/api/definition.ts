@@ -85,6 +85,9 @@ export type ApiDefinition = {
     readonly sources: readonly CredentialSources[];
     readonly strip: boolean;
   };
+  /** Which limits of the keys that call it the API leaves out. */
+  readonly skipsKeyRate: boolean;
+  readonly skipsKeyQuota: boolean;
   readonly cors?: Cors;
   /** Who is told of its events. */
   readonly eventHandlers: readonly EventHandler[];

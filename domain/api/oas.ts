@@ -87,12 +87,22 @@ function readMiddleware(
   middleware: JsonObject,
 ): Pick<
   ApiDefinition,
-  'cors' | 'contextVariables' | 'requestHeaders' | 'responseHeaders' | 'trafficLogs' | 'recordRetentionS' | 'recordTags'
+  | 'skipsKeyRate'
+  | 'skipsKeyQuota'
+  | 'cors'
+  | 'contextVariables'
+  | 'requestHeaders'
+  | 'responseHeaders'
+  | 'trafficLogs'
+  | 'recordRetentionS'
+  | 'recordTags'
 > {
   const cors = readCors(middleware['cors']);
   const requestHeaders = readHeaders(middleware['transformRequestHeaders']);
   const responseHeaders = readHeaders(middleware['transformResponseHeaders']);
   return {
+    skipsKeyRate: middleware['skipRateLimit'] === true,
+    skipsKeyQuota: middleware['skipQuota'] === true,
     ...(cors ? { cors } : {}),
     contextVariables: isOn(middleware['contextVariables']),
     ...(requestHeaders ? { requestHeaders } : {}),

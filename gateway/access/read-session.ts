@@ -1,13 +1,13 @@
 /** Reads what a key and its policies come to into the session that steps see. What cannot be read makes no session: it lets nobody in. */
 import type { EffectiveSession } from '../../domain/access-session.ts';
-import type { RateLimit } from '../../domain/api/definition.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { isObject, objectAt, textAt, texts } from '../../domain/json.ts';
 import { createShapeCheck, type ShapeCheck } from '../../domain/json-schema.ts';
 import type { KeyObject } from '../../projections/gateway-snapshot.ts';
 import { type EndpointRow, endpointFinder } from './endpoint-limits.ts';
+import { limitOf, limitsOfKey, numberAt } from './key-limits.ts';
 import { pathGrant } from './path-grant.ts';
-import type { ApiLimit, ApiRights, KeySession, Quota, Throttle } from './session.ts';
+import type { ApiRights, KeyLimits, KeySession } from './session.ts';
 
 const text = { type: 'string' };
 const number = { type: 'number' };
@@ -36,6 +36,7 @@ const document = object({
   ...{ alias: text, tags: list(text), meta_data: { type: 'object' }, expires: number, is_inactive: flag },
   ...{ access_rights: { type: 'object', additionalProperties: right }, allow_all_apis: flag },
   ...{ apply_policies: list(text), state: text, key_expires_in: number, partitions: { type: 'object' } },
+  monitor: object({ trigger_limits: list(number) }),
 });
 
 /** The parts of a key's or a policy's document that decide about a request. Management judged them when they came in. */
@@ -45,41 +46,36 @@ export type ReadKey = { readonly keyId: string } & Pick<KeyObject['body'], 'orgI
 
 /** `session`: of documents that have passed the check. */
 export function readSession(
-  { keyId, orgId, quota: quotaState }: ReadKey,
+  { keyId, orgId, quota }: ReadKey,
   { session, applied }: Pick<EffectiveSession, 'session' | 'applied'>,
 ): KeySession {
-  const { rate, throttle, quota } = limitOf(session);
+  const limits = limitsOfKey({ keyId, quota }, session);
   const expires = numberAt(session, 'expires');
   const [alias, tags] = [textAt(session, 'alias') ?? '', texts(session['tags'])];
   return Object.freeze({
-    ...{ keyId, orgId, quotaState, alias, tags },
+    ...{ keyId, orgId, alias, tags, limits: limits.own },
     recorded: { keyId, alias, tags: [...applied.map((id) => `pol-${id}`), ...tags] },
     metadata: objectAt(session, 'meta_data') ?? {},
     isInactive: session['is_inactive'] === true,
     expiresAt: expires > 0 ? expires * 1_000 : 0,
     rights: new Map(
       Object.entries(objectAt(session, 'access_rights') ?? {}).flatMap(([id, entry]) =>
-        isObject(entry) ? [[id, rightsOf(entry)] as const] : [],
+        isObject(entry) ? [[id, rightsOf(entry, limits.of(id))] as const] : [],
       ),
     ),
     allowsAllApis: session['allow_all_apis'] === true,
-    ...(typeof rate === 'object' ? { rate } : {}),
-    ...(throttle ? { throttle } : {}),
-    ...(typeof quota === 'object' ? { quota } : {}),
   });
 }
 
-function rightsOf(entry: JsonObject): ApiRights {
+function rightsOf(entry: JsonObject, limits: KeyLimits): ApiRights {
   const [versions, urls] = [texts(entry['versions']), objects(entry['allowed_urls'])];
-  const limit = objectAt(entry, 'limit');
   const rows = objects(entry['endpoints']).flatMap(rowsOf);
   return {
     ...(versions.length === 0 ? {} : { versions: new Set(versions) }),
     ...(urls.length === 0
       ? {}
       : { grants: urls.map((url) => pathGrant(textAt(url, 'url') ?? '', texts(url['methods']))) }),
-    ...(limit ? { limit: limitOf(limit) } : {}),
-    allowanceScope: textAt(entry, 'allowance_scope') ?? '',
+    limits,
     ...(rows.length === 0 ? {} : { endpoint: endpointFinder(rows) }),
   };
 }
@@ -93,35 +89,3 @@ const rowsOf = (endpoint: JsonObject): readonly EndpointRow[] =>
     const row = { path: textAt(endpoint, 'path') ?? '', method: textAt(method, 'name') ?? '' };
     return typeof rate === 'object' ? { ...row, rate } : row;
   });
-
-/** A part is there when one of its members is not zero: zero members may as well be left out. Below zero is no limit. */
-function limitOf(value: JsonObject): ApiLimit {
-  const [rate, per] = [numberAt(value, 'rate'), numberAt(value, 'per')];
-  const [max, renewal] = [numberAt(value, 'quota_max'), numberAt(value, 'quota_renewal_rate')];
-  const throttle = throttleOf(value);
-  return {
-    ...(rate === 0 && per === 0 ? {} : { rate: rateOf(rate, per) }),
-    ...(throttle ? { throttle } : {}),
-    ...(max === 0 ? {} : { quota: quotaOf(max, renewal) }),
-  };
-}
-
-/** Counters take whole requests, and periods of a millisecond at least: less than that is made up by a longer period. */
-function rateOf(rate: number, per: number): RateLimit | 'none' {
-  if (rate <= 0 || per <= 0) return 'none';
-  const whole = Math.max(1, Math.floor(rate));
-  return { rate: whole, perMs: Math.max(1, Math.ceil((per * 1_000 * whole) / rate)) };
-}
-
-const quotaOf = (max: number, renewal: number): Quota | 'none' =>
-  max <= 0 ? 'none' : { max, renewalS: Math.max(0, renewal) };
-
-function throttleOf(value: JsonObject): Throttle | undefined {
-  const [interval, retries] = [numberAt(value, 'throttle_interval'), numberAt(value, 'throttle_retry_limit')];
-  return interval > 0 && retries > 0 ? { intervalMs: Math.ceil(interval * 1_000), retries } : undefined;
-}
-
-const numberAt = (value: JsonObject, name: string): number => {
-  const found = value[name];
-  return typeof found === 'number' && Number.isFinite(found) ? found : 0;
-};

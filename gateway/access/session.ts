@@ -2,20 +2,10 @@
 import type { RateLimit } from '../../domain/api/definition.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { OrgId } from '../../domain/ids.ts';
-import type { KeyQuota } from '../../projections/gateway-snapshot.ts';
+import type { QuotaTerms } from '../ports.ts';
 
 /** A request over the rate waits so long and tries again, so often at most. */
 export type Throttle = { readonly intervalMs: number; readonly retries: number };
-
-/** `max` requests per window; `renewalS`: seconds from the first request of a window to the next window, 0 = never renews. */
-export type Quota = { readonly max: number; readonly renewalS: number };
-
-/** In place of the key's own for one API. What is absent stays the key's; `none` is no limit at all. */
-export type ApiLimit = {
-  readonly rate?: RateLimit | 'none';
-  readonly throttle?: Throttle;
-  readonly quota?: Quota | 'none';
-};
 
 /** Whether a request may reach a path. `path`: below the listen path, or whole; in the form of `comparable`. */
 export type PathGrant = (method: string, path: string) => boolean;
@@ -37,11 +27,21 @@ export type ApiRights = {
   readonly versions?: ReadonlySet<string>;
   /** One of them must let the request pass; undefined = every path. */
   readonly grants?: readonly PathGrant[];
-  readonly limit?: ApiLimit;
-  /** APIs with the same text share the counters of `limit`; '' = counters of its own. */
-  readonly allowanceScope: string;
+  readonly limits: KeyLimits;
   /** Undefined: the entry names no endpoints. */
   readonly endpoint?: FindEndpoint;
+};
+
+export type CountedRate = RateLimit & { readonly counter: string };
+
+/** `alarms`: percentages, rising, at which somebody is told. */
+export type CountedQuota = QuotaTerms & { readonly counter: string; readonly alarms: readonly number[] };
+
+/** The limits that hold for one API, with the names of their counters: the entry's own, and where it has none the key's. */
+export type KeyLimits = {
+  readonly rate?: CountedRate;
+  readonly throttle?: Throttle;
+  readonly quota?: CountedQuota;
 };
 
 export type KeySession = {
@@ -61,11 +61,6 @@ export type KeySession = {
   readonly rights: ReadonlyMap<string, ApiRights>;
   /** Every API of the organisation; an entry of `rights` still says what may be done with its API. */
   readonly allowsAllApis: boolean;
-  /** Absent: no limit. */
-  readonly rate?: RateLimit;
-  readonly throttle?: Throttle;
-  /** Absent: no quota. */
-  readonly quota?: Quota;
-  /** By which epochs its quota counters count. */
-  readonly quotaState: KeyQuota | undefined;
+  /** Of APIs without an entry. */
+  readonly limits: KeyLimits;
 };

@@ -9,6 +9,7 @@ import type { Connection } from './connections.ts';
 import { type Answer, type Failure, type RefusalCode, refusal } from './errors.ts';
 import type { Head } from './head.ts';
 import type { Lease } from './lease.ts';
+import type { ToldLimit } from './limits.ts';
 
 /** Nothing: go on. An answer ends the half in which the step stands. Awaited only when it is a promise. */
 export type Step = (context: Context) => StepResult | Promise<StepResult>;
@@ -59,6 +60,8 @@ export type AnswerHead = { status: number; statusText: string; headers: string[]
 export type Session = { readonly keyId: string; readonly alias: string; readonly tags: readonly string[] };
 
 const noFields: readonly (readonly [string, string])[] = [];
+const noLimits: readonly ToldLimit[] = [];
+const noAlarms: readonly number[] = [];
 
 /** Keyless, or a credential that nobody has. */
 const nobody: Session = { keyId: '', alias: '', tags: [] };
@@ -104,6 +107,10 @@ export class Context {
   token = '';
   /** Headers of the answer that steps of the request half set: they replace the same names, whoever answers. */
   readonly answerHeaders: string[] = [];
+  /** Limits that the request has met, as its client is told of them. */
+  limits: readonly ToldLimit[] = noLimits;
+  /** Percentages of the key's quota that this request has used up, where somebody wants to know. */
+  quotaAlarms: readonly number[] = noAlarms;
   body: ClientBody | undefined;
   /** The body when a step had to read it whole. */
   bufferedBody: Buffer | undefined;

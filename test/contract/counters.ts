@@ -6,7 +6,7 @@ import type { Counters, QuotaTerms } from '../../gateway/ports.ts';
 /** A clock that a test moves; `nowMs` is wall clock and monotonic at once. */
 export type TestClock = { nowMs: number };
 
-export type CountersUnderTest = { readonly counters: Counters; readonly clock: TestClock };
+type CountersUnderTest = { readonly counters: Counters; readonly clock: TestClock };
 
 const beginMs = 1_700_000_000_000;
 
@@ -88,12 +88,12 @@ export function countersContract(name: string, open: (clock: TestClock) => Count
       expect(counters.take('k', 1, 1_000).allowed).to.equal(true);
     });
 
-    it('one that is forgotten begins anew', () => {
+    it('those that nobody asks for any more are dropped, and the others stay', () => {
       const { counters } = setUp();
-      spendMany(counters, 'k', hour, 3);
-      counters.forget('k');
-      counters.forget('never there');
-      expect(counters.spend('k', hour)).to.include({ allowed: true, remaining: 2 });
+      for (const key of ['gone', 'stays']) spendMany(counters, key, hour, 3);
+      counters.retain((key) => key === 'stays');
+      expect(counters.spend('gone', hour)).to.include({ allowed: true, remaining: 2 });
+      expect(counters.spend('stays', hour)).to.include({ allowed: false, spent: 3 });
     });
 
     it('a counter begins where the terms say, once', () => {

@@ -282,7 +282,7 @@ describe('versions inside a Classic definition', () => {
     expect(api?.['versions']).to.deep.include({
       name: 'v3',
       upstream: upstream.url.replace('//', '//***@'),
-      steps: ['request-size'],
+      steps: ['organisation-limits', 'request-size'],
     });
   });
 });

@@ -38,7 +38,8 @@ describe('the control listener', () => {
     expect(apis.errors).to.deep.equal([]);
     expect(apis.apis).to.have.length(1);
     expect(apis.apis[0]).to.deep.include({
-      ...{ id: 'echo', name: 'API echo', listenPath: '/echo', active: true, internal: false, revision: '0', steps: [] },
+      ...{ id: 'echo', name: 'API echo', listenPath: '/echo', active: true, internal: false, revision: '0' },
+      steps: ['organisation-limits'],
       upstream: gateway.echo.url,
     });
   });

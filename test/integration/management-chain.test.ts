@@ -16,7 +16,7 @@ describe('the chain of an API over HTTP', () => {
         .map(({ name }) => name);
     const before = await call('GET', chain);
     expect(before.json).to.include({ id: 'known', active: true, internal: false });
-    expect(await namesAt()).to.deep.equal(['upstream']);
+    expect(await namesAt()).to.deep.equal(['organisation-limits', 'upstream']);
     const global = { requestSizeLimit: { enabled: true, value: 5 } };
     const changed = await call(
       'PUT',
@@ -26,10 +26,14 @@ describe('the chain of an API over HTTP', () => {
     );
     expect(changed.status, changed.text).to.equal(200);
     expect(await namesAt(`?minRevision=${changed.headers.get('x-svc-revision')}`)).to.deep.equal([
+      'organisation-limits',
       'request-size',
       'upstream',
     ]);
-    expect(await namesAt(`?at=${before.headers.get('x-svc-revision')}`)).to.deep.equal(['upstream']);
+    expect(await namesAt(`?at=${before.headers.get('x-svc-revision')}`)).to.deep.equal([
+      'organisation-limits',
+      'upstream',
+    ]);
     expect((await call('GET', chain)).headers.get('etag')).to.equal(changed.headers.get('etag'));
   });
 

@@ -5,6 +5,7 @@ import type { SealedSecrets } from '../../domain/document-secrets.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { type ReloadScope, scopeName } from '../../domain/gateway-group.ts';
 import { toOrgId } from '../../domain/ids.ts';
+import { defaultTerms, type OrganisationTerms } from '../../domain/organisation.ts';
 import type { Feed, FeedAnswer, FeedPlace, GatewayReport } from '../../gateway/feed/feed.ts';
 import { entriesOf, type HeldSnapshot } from '../../gateway/feed/held.ts';
 import {
@@ -13,6 +14,8 @@ import {
   type GatewayObject,
   type GatewaySnapshot,
   type KeyObject,
+  type KeyQuota,
+  type OrganisationObject,
   type PolicyObject,
   type WebhookObject,
 } from '../../projections/gateway-snapshot.ts';
@@ -31,6 +34,10 @@ export const positionText = (number: number): string => String(number).padStart(
 type Given<Object extends GatewayObject> = Pick<Object, 'kind' | 'id' | 'body'>;
 
 type WebhookParts = { readonly orgId?: string; readonly sealed?: SealedSecrets };
+
+type KeyTraits = { readonly orgId?: string; readonly createdAt?: string; readonly quota?: KeyQuota };
+
+const madeAt = '2026-01-01T00:00:00.000Z';
 
 export class MemoryFeed implements Feed {
   readonly reports: GatewayReport[] = [];
@@ -80,9 +87,15 @@ export class MemoryFeed implements Feed {
   }
 
   /** An access key, by its text. */
-  putKey(key: string, document: JsonObject, { orgId = 'acme', createdAt = '2026-01-01T00:00:00.000Z' } = {}): string {
-    const id = keyId(key);
-    return this.#upsert({ kind: 'key', id, body: { orgId: toOrgId(orgId), createdAt, document } });
+  putKey(key: string, document: JsonObject, { orgId = 'acme', createdAt = madeAt, quota }: KeyTraits = {}): string {
+    const counted = quota ? { quota } : {};
+    const body = { orgId: toOrgId(orgId), createdAt, document, ...counted };
+    return this.#upsert({ kind: 'key', id: keyId(key), body });
+  }
+
+  putOrganisation(terms: Partial<OrganisationTerms>, id = 'acme'): string {
+    const body = { orgId: toOrgId(id), terms: { name: id, ...defaultTerms, ...terms } };
+    return this.#upsert({ kind: 'organisation', id, body });
   }
 
   removeKey(key: string): string {
@@ -144,7 +157,7 @@ export class MemoryFeed implements Feed {
     this.reports.push(report);
   }
 
-  #upsert(given: Given<KeyObject> | Given<PolicyObject> | Given<WebhookObject>): string {
+  #upsert(given: Given<KeyObject> | Given<PolicyObject> | Given<WebhookObject> | Given<OrganisationObject>): string {
     const position = this.#next();
     const revision = (this.#revisions.get(given.id) ?? -1) + 1;
     this.#revisions.set(given.id, revision);

@@ -72,9 +72,6 @@ const noEffect = rows(
   errorOverrides
   middleware/global/cache
   middleware/global/ignoreCase
-  middleware/global/skipQuota
-  middleware/global/skipQuotaReset
-  middleware/global/skipRateLimit
   middleware/global/trafficLogs/detail
   middleware/global/trafficLogs/onFull
   middleware/global/trafficLogs/waitForCommit

@@ -8,7 +8,7 @@ type Window = { readonly opensAt: number; spent: number; renewalMs: number };
 const spendsBetweenSweeps = 10_000;
 
 /** `now` in ms since 1970: windows end at times that clients are told. */
-export function memoryQuotas({ now }: { now(): number }): Pick<Counters, 'spend' | 'standing' | 'forget'> {
+export function memoryQuotas({ now }: { now(): number }): Pick<Counters, 'spend' | 'standing' | 'retain'> {
   const windows = new Map<string, Window>();
   let spends = 0;
 
@@ -38,8 +38,8 @@ export function memoryQuotas({ now }: { now(): number }): Pick<Counters, 'spend'
       const window = open(key, terms, now());
       return decision((window?.spent ?? 0) < terms.max, window, terms);
     },
-    forget: (key) => {
-      windows.delete(key);
+    retain(isWanted) {
+      for (const key of windows.keys()) if (!isWanted(key)) windows.delete(key);
     },
   };
 }

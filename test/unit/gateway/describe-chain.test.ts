@@ -42,12 +42,16 @@ describe('describeChain', () => {
   it('names every step with its source, place and settings, around the upstream', () => {
     const entries = described(everything);
     expect(entries.map(({ name, phase }) => `${phase} ${name}`)).to.deep.equal([
-      ...['request expiry', 'request cors', 'request request-size', 'request context-variables'],
+      ...['request expiry', 'request cors', 'request organisation-limits', 'request request-size'],
+      'request context-variables',
       ...['request authentication', 'request strip-credentials', 'request key-expiry', 'request access-rights'],
-      ...['request granular-access', 'request rate-limit-api', 'request request-headers'],
+      ...['request granular-access', 'request key-rate-limit', 'request key-quota', 'request rate-limit-api'],
+      'request request-headers',
       ...['upstream upstream', 'response response-headers'],
     ]);
-    expect(entries.every(({ runs, source }) => runs && source === 'global')).to.equal(true);
+    expect(entries.every(({ runs }) => runs)).to.equal(true);
+    const byDefault = entries.filter(({ source }) => source === 'default').map(({ name }) => name);
+    expect(byDefault).to.deep.equal(['organisation-limits']);
     expect(entries.find(({ name }) => name === 'request-size')).to.deep.equal({
       ...{ name: 'request-size', phase: 'request', source: 'global', settings: { maxBytes: 9 }, runs: true },
       pointer: '/x-svc-api-gateway/middleware/global/requestSizeLimit',
@@ -96,7 +100,7 @@ describe('describeChain', () => {
     const versions = [{ name: 'v2', id: 'orders-v2' }];
     const versioning = { enabled: true, location: 'url', versions };
     const entries = described(apiDocument({ info: { versioning }, global: { cors: { enabled: true } } }));
-    expect(entries.map(({ name }) => name)).to.deep.equal(['version', 'cors', 'upstream']);
+    expect(entries.map(({ name }) => name)).to.deep.equal(['version', 'cors', 'organisation-limits', 'upstream']);
     expect(entries[0]).to.deep.include({ phase: 'request', pointer: '/x-svc-api-gateway/info/versioning', runs: true });
     expect(entries[0]?.settings).to.deep.include({ location: 'url', versions });
     const off = described(apiDocument({ info: { versioning: { ...versioning, enabled: false } } })).at(-1);
@@ -120,6 +124,7 @@ describe('describeChain', () => {
   it('names exactly the steps that are built, whatever the document', () => {
     const dependencies = {
       ...{ counters: memoryCounters(systemClock), clock: systemClock, log: listLog(), lookUpKey: () => undefined },
+      organisationOf: () => ({ terms: undefined }),
       rateLimitHeaders: 'all' as const,
       bodyIdleMs: 1_000,
     };

@@ -38,40 +38,15 @@ describe('the session of a key', () => {
     expect(session).to.deep.include({
       ...{ keyId: keyId('the-key'), orgId: 'acme', alias: 'till 7', tags: ['shop'], metadata: { desk: 7 } },
       ...{ isInactive: false, expiresAt: 1_900_000_000_000, allowsAllApis: false },
-      ...{ rate: { rate: 10, perMs: 2_000 }, throttle: { intervalMs: 500, retries: 3 } },
-      ...{ quota: { max: 100, renewalS: 60 } },
+      limits: {
+        ...{ rate: { rate: 10, perMs: 2_000, counter: `key:${keyId('the-key')}` } },
+        ...{ throttle: { intervalMs: 500, retries: 3 } },
+        quota: { max: 100, renewalMs: 60_000, counter: `quota:${keyId('the-key')}:`, alarms: [] },
+      },
     });
     expect([...(session?.rights.keys() ?? [])]).to.deep.equal(['a']);
     expect(Object.isFrozen(session)).to.equal(true);
   });
-
-  const limits: readonly [name: string, document: JsonObject, rate: unknown, quota: unknown][] = [
-    ['nothing', {}, undefined, undefined],
-    ['zeros', { rate: 0, per: 0, quota_max: 0 }, undefined, undefined],
-    ['no limit', { rate: -1, per: -1, quota_max: -1 }, undefined, undefined],
-    ['a rate without period', { rate: 5 }, undefined, undefined],
-    ['part of a request', { rate: 0.5, per: 1 }, { rate: 1, perMs: 2_000 }, undefined],
-    ['two and a half', { rate: 2.5, per: 1 }, { rate: 2, perMs: 800 }, undefined],
-    ['a quota that never renews', { quota_max: 5, quota_renewal_rate: -1 }, undefined, { max: 5, renewalS: 0 }],
-  ];
-  for (const [name, document, rate, quota] of limits) {
-    it(`reads limits of ${name}`, () => {
-      const { session } = sessionOf(document);
-      expect([session?.rate, session?.quota]).to.deep.equal([rate, quota]);
-    });
-  }
-
-  const apiLimits: readonly [name: string, limit: JsonObject, read: JsonObject][] = [
-    ['a rate alone leaves the quota of the key', { rate: 5, per: 1 }, { rate: { rate: 5, perMs: 1_000 } }],
-    ['zeros are as if left out', { rate: 0, per: 0, quota_max: 9 }, { quota: { max: 9, renewalS: 0 } }],
-    ['below zero is no limit', { rate: -1, per: 1, quota_max: -1 }, { rate: 'none', quota: 'none' }],
-  ];
-  for (const [name, limit, read] of apiLimits) {
-    it(`knows limits of one API: ${name}`, () => {
-      const { session } = sessionOf({ rate: 1, per: 1, access_rights: { a: { limit, allowance_scope: 'x' } } });
-      expect(session?.rights.get('a')).to.deep.equal({ limit: read, allowanceScope: 'x' });
-    });
-  }
 
   it('knows versions, addresses and endpoints of an API', () => {
     const { session } = sessionOf({

@@ -1,0 +1,52 @@
+/** Tells clients where they stand with the limits of their request: the headers of api-definition design 11. */
+/** A limit as a client is told of it. */
+export type ToldLimit = {
+  readonly name: 'quota' | 'key' | 'endpoint' | 'api';
+  readonly limit: number;
+  /** Undefined: its window never ends. */
+  readonly windowS: number | undefined;
+  readonly remaining: number;
+  /** Ms until it is as if nothing had been asked for; undefined: never, or no window is open. */
+  readonly resetMs: number | undefined;
+};
+
+/** What of a request is told, and where. */
+type Telling = { limits: readonly ToldLimit[]; readonly answerHeaders: string[]; readonly arrivedMs: number };
+
+/** One more limit of the request. Of several, `X-RateLimit-*` tell of the quota of the key, else of the one with the least left. */
+export function tellLimit(context: Telling, told: ToldLimit): void {
+  const { limits, answerHeaders, arrivedMs } = context;
+  const all = [...limits, told];
+  context.limits = all;
+  const lines = linesOf(all, arrivedMs);
+  // They stand together since the first of them was told.
+  if (limits.length > 0) answerHeaders.splice(answerHeaders.indexOf('X-RateLimit-Limit'), lines.length, ...lines);
+  else answerHeaders.push(...lines);
+}
+
+function linesOf(all: readonly ToldLimit[], arrivedMs: number): readonly string[] {
+  const { limit, remaining, resetMs } = leading(all);
+  const reset = resetMs === undefined ? 0 : Math.ceil((arrivedMs + resetMs) / 1_000);
+  return [
+    ...['X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', String(remaining)],
+    ...['X-RateLimit-Reset', String(reset)],
+    ...['RateLimit-Policy', all.map(policyOf).join(', '), 'RateLimit', all.map(standingOf).join(', ')],
+  ];
+}
+
+const leading = (all: readonly ToldLimit[]): ToldLimit =>
+  all.find(({ name }) => name === 'quota') ??
+  all.reduce((least, one) => (one.remaining < least.remaining ? one : least));
+
+/** Structured fields (RFC 9651). */
+const policyOf = ({ name, limit, windowS }: ToldLimit): string =>
+  windowS === undefined ? `"${name}";q=${limit}` : `"${name}";q=${limit};w=${Math.max(1, Math.ceil(windowS))}`;
+
+const standingOf = ({ name, remaining, resetMs }: ToldLimit): string =>
+  resetMs === undefined ? `"${name}";r=${remaining}` : `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1_000)}`;
+
+/** Whole seconds, rounded up, at least 1. */
+export const retryAfter = (ms: number): readonly string[] => [
+  'Retry-After',
+  String(Math.max(1, Math.ceil(ms / 1_000))),
+];

@@ -1,0 +1,33 @@
+/** Limits how many requests a key may make in a window, by the quota of the API or of the key itself (api-definition design 11). */
+import type { CountedQuota } from '../access/session.ts';
+import type { Step } from '../http/context.ts';
+import { retryAfter, tellLimit } from '../http/limits.ts';
+import type { Clock, Counters } from '../ports.ts';
+
+export type KeyQuotaDependencies = {
+  readonly counters: Counters;
+  readonly clock: Clock;
+  /** `none` leaves all headers but `Retry-After` out. */
+  readonly headers: 'all' | 'none';
+};
+
+export const keyQuota = (apiId: string, { counters, clock, headers }: KeyQuotaDependencies): Step =>
+  function keyQuota(context) {
+    const { access } = context;
+    const quota = access && (access.rights.get(apiId)?.limits ?? access.limits).quota;
+    if (quota === undefined) return undefined;
+    const { allowed, max, spent, remaining, renewsAtMs } = counters.spend(quota.counter, quota);
+    const resetMs = renewsAtMs === 0 ? undefined : Math.max(0, renewsAtMs - clock.now());
+    if (headers === 'all') {
+      const windowS = quota.renewalMs === 0 ? undefined : quota.renewalMs / 1_000;
+      tellLimit(context, { name: 'quota', limit: max, windowS, remaining, resetMs });
+    }
+    // A quota that never renews has no time to come back at.
+    if (!allowed) return context.refuse('quota_key', resetMs === undefined ? [] : retryAfter(resetMs));
+    if (quota.alarms.length > 0) context.quotaAlarms = alarmsAt(quota, spent);
+    return undefined;
+  };
+
+/** Counters rise one by one, so that in a window each percentage is passed by one request. */
+const alarmsAt = ({ alarms, max }: CountedQuota, spent: number): readonly number[] =>
+  alarms.filter((percent) => spent === Math.ceil((max * percent) / 100));
