@@ -2,7 +2,7 @@
 
 export const deliveryStates = ['delivered', 'retrying', 'dead'] as const;
 
-export type DeliveryState = (typeof deliveryStates)[number];
+type DeliveryState = (typeof deliveryStates)[number];
 
 /** Times RFC 3339. */
 export type WebhookDelivery = {

@@ -27,7 +27,7 @@ const apis = 'apis';
 
 export const apiCatalog: Projection = {
   name: 'apis',
-  version: 4,
+  version: 5,
   collections: [apis, apiEntries],
   filter: { categories: ['api'] },
   onPoison: 'park-by-stream',

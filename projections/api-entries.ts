@@ -4,6 +4,7 @@ import { isActive, isInternal } from '../domain/api/api.ts';
 import { namedCertificates } from '../domain/api/certificate-uses.ts';
 import { canonicalHead } from '../domain/api/classic/codec.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from '../domain/api/definition.ts';
+import { type EventHandler, readEventHandlers } from '../domain/api/event-handlers.ts';
 import { tagsOf } from '../domain/api/oas.ts';
 import { normalHost, normalListenPath } from '../domain/api/paths.ts';
 import { expirationOf, listedVersions, selfName, type VersionNames, versionNames } from '../domain/api/versioning.ts';
@@ -104,7 +105,20 @@ const marksOf = (document: ApiDocument): readonly string[] => [
   ...new Set(tagsOf(document).map((tag) => `tag:${tag}`)),
   ...namedSchemes(document).map((scheme) => `auth:${scheme}`),
   ...namedPolicies(document).map((id) => `policy:${id}`),
+  ...new Set(handlersOf(document).map(({ trigger }) => handling(trigger))),
 ];
+
+const handling = (trigger: string): string => `event:${trigger}`;
+
+/** The event handlers of a definition in any written form, secrets masked. */
+export const handlersOf = (document: ApiDocument): readonly EventHandler[] =>
+  readEventHandlers(at(canonicalHead(document), gatewayExtension, 'server', 'eventHandlers'));
+
+/** Ids of the APIs with a handler for the trigger, oldest first. */
+export function apisHandling(documents: DocumentReader, orgId: OrgId, trigger: string): readonly string[] {
+  const labels = [withFlag(orgId, handling(trigger))];
+  return documents.list(apiEntries, { labels, limit: documents.count(apiEntries, labels) }).map(({ id }) => id);
+}
 
 /** Ids of the APIs that name a policy. */
 export function apisNamingPolicy(documents: DocumentReader, orgId: OrgId, policyId: string): readonly string[] {

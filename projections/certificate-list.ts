@@ -300,6 +300,11 @@ export function getCertificate(
   };
 }
 
+export function findCertificate(documents: DocumentReader, orgId: OrgId, certId: CertId): CertificateEntry | undefined {
+  const found = stored(documents, certId);
+  return found?.orgId === orgId ? found : undefined;
+}
+
 /** Where the last event of a certificate stands. */
 export const placeOfCertificate = (
   documents: DocumentReader,

@@ -82,7 +82,7 @@ const inlineTargets = (handlers: readonly EventHandler[], apiId: string, orgId: 
   });
 
 /** A mask stands where a secret did not open. */
-function isMasked({ url, secret, headers }: JsonObject): boolean {
+export function isMasked({ url, secret, headers }: JsonObject): boolean {
   const values = (Array.isArray(headers) ? headers : []).map((header) => (isObject(header) ? header['value'] : ''));
   return [secret, ...values].includes(mask) || String(url).includes(`${mask}@`);
 }

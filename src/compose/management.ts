@@ -75,7 +75,10 @@ export async function startManagementRole(
   const signer = await openSigningKey({ cells, keyRing });
   const { anchorCopy, certExpiryDays } = management;
   startReactors(
-    { store, cells, keyRing, signer, orgId, anchorCopy, models, projector, certExpiryDays, now, log },
+    {
+      ...{ store, cells, keyRing, signer, orgId, anchorCopy, models, projector, certExpiryDays, now, log },
+      ...{ directory, eventHandlers: [], allowLinkLocal: false },
+    },
     stack,
   );
   const months = settings.store.personalDataMonths;
