@@ -15,7 +15,7 @@ export type Filter = {
 
 /**
  * Which events say nothing that a later one does not say again: those of `types`, of a schema that the reader knows, that
- * one of `by` follows in the same stream.
+ * one of `by` follows in the same stream with none but `types` in between.
  */
 export type Superseding = {
   readonly types: readonly string[];
@@ -136,12 +136,15 @@ export function supersededIn(
   { types, by, maxSchema }: Superseding,
 ): ReadonlySet<number> {
   const found = new Set<number>();
-  const followed = new Set<string>();
+  const repeated = new Set<string>();
   for (let index = events.length - 1; index >= 0; index--) {
     const event = events[index];
     if (!event) continue;
-    if (followed.has(event.stream) && types.includes(event.type) && event.schema <= maxSchema) found.add(index);
-    if (by.includes(event.type) && event.schema <= maxSchema) followed.add(event.stream);
+    const { stream, type, schema } = event;
+    const isKnown = schema <= maxSchema && types.includes(type);
+    if (isKnown && repeated.has(stream)) found.add(index);
+    if (isKnown && by.includes(type)) repeated.add(stream);
+    else if (!isKnown) repeated.delete(stream);
   }
   return found;
 }

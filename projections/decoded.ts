@@ -5,10 +5,13 @@ import { type DomainEvent, decodeEvent } from '../domain/events.ts';
 
 export class Decoded {
   readonly stored: StoredEvent;
+  /** A later event of its batch says all that it says: its payload may be missing. */
+  readonly isSuperseded: boolean;
   #recorded: Recorded<DomainEvent> | undefined;
 
-  constructor(stored: StoredEvent) {
+  constructor(stored: StoredEvent, { isSuperseded = false } = {}) {
     this.stored = stored;
+    this.isSuperseded = isSuperseded;
   }
 
   /** Throws as `decodeEvent` does, each time. */

@@ -21,6 +21,9 @@ export class ReadFailure extends Error {}
 /** Somebody else has moved the checkpoint or holds the lease: look again. */
 export class Overtaken extends Error {}
 
+/** An event that was passed over is needed after all: read again from the checkpoint, and pass over none. */
+export class Incomplete extends Error {}
+
 /** Failures of the reader are marked, so that no event is parked for them. */
 export function telling(documents: DocumentReader): DocumentReader {
   const tell = <T>(read: () => T): T => {

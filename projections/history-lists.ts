@@ -1,8 +1,9 @@
 /** The lists of the history: revisions of one API, the audit, and one event of it (management design 12). */
 import { type Position, padPosition, shortPosition } from '../domain/event-store.ts';
 import { type ApiId, apiStream, type OrgId } from '../domain/ids.ts';
-import { type Actor, type Entry, history, justAfter, organisation, within } from './history.ts';
+import { type Actor, type Entry, history, justAfter, organisation, type ShortEntry, within } from './history.ts';
 import type { DocumentReader } from './read-model-store.ts';
+import { type HistoryReads, wholeEntries, wholeEntry } from './whole-entries.ts';
 
 /** Places inside a list: text order of positions, newest first. */
 type Paging = {
@@ -30,15 +31,15 @@ type Revision = {
 export type RevisionPage = { readonly revisions: readonly Revision[]; readonly next: string | null };
 
 /** Newest first; empty for an API that the organisation never had. */
-export function listRevisions(
-  documents: DocumentReader,
+export async function listRevisions(
+  reads: HistoryReads,
   orgId: OrgId,
   apiId: ApiId,
   { after, to, limit = 50 }: Paging & { readonly to?: Position } = {},
-): RevisionPage {
+): Promise<RevisionPage> {
   const label = within(orgId, `stream:${apiStream(apiId)}`);
-  const { entries, next } = newestFirst(documents, [label], limit, upTo(after, to));
-  return { revisions: entries.map(toRevision), next };
+  const { entries, next } = newestFirst(reads.models, [label], limit, upTo(after, to));
+  return { revisions: (await wholeEntries(reads, orgId, entries)).map(toRevision), next };
 }
 
 const toRevision = ({ revision, position, at, type, actor, comment, requestId, summary, state }: Entry): Revision => ({
@@ -78,9 +79,14 @@ export type AuditEntry = Omit<Entry, 'state' | 'position' | 'type'> & {
 export type AuditPage = { readonly events: readonly AuditEntry[]; readonly next: string | null };
 
 /** One event of the organisation. */
-export function findAuditEntry(documents: DocumentReader, orgId: OrgId, position: Position): AuditEntry | undefined {
-  const found = documents.get(history, position);
-  return found?.labels.includes(organisation(orgId)) ? shownEntry(found.body as Entry) : undefined;
+export async function findAuditEntry(
+  reads: HistoryReads,
+  orgId: OrgId,
+  position: Position,
+): Promise<AuditEntry | undefined> {
+  const found = reads.models.get(history, position);
+  if (!found?.labels.includes(organisation(orgId))) return undefined;
+  return shownEntry(await wholeEntry(reads, orgId, found.body as Entry | ShortEntry));
 }
 
 const shownEntry = ({ state: _, ...entry }: Entry): AuditEntry => ({
@@ -89,7 +95,7 @@ const shownEntry = ({ state: _, ...entry }: Entry): AuditEntry => ({
 });
 
 /** Newest first. */
-export function listAudit(documents: DocumentReader, orgId: OrgId, query: AuditQuery = {}): AuditPage {
+export async function listAudit(reads: HistoryReads, orgId: OrgId, query: AuditQuery = {}): Promise<AuditPage> {
   const { actor, aggregate, type, requestId, comment, from, to, after, limit = 50 } = query;
   // The rarest first: the read model store walks the rows of the first label.
   const filters = [
@@ -103,10 +109,12 @@ export function listAudit(documents: DocumentReader, orgId: OrgId, query: AuditQ
   const bounds = { ...(from === undefined ? {} : { after: justBefore(padPosition(from)) }), ...upTo(after, to) };
   const { entries, next } =
     comment === undefined
-      ? newestFirst(documents, labels, limit, bounds)
-      : withComment(documents, labels, { limit, bounds, comment });
-  return { events: entries.map(shownEntry), next };
+      ? newestFirst(reads.models, labels, limit, bounds)
+      : withComment(reads.models, labels, { limit, bounds, comment });
+  return { events: (await wholeEntries(reads, orgId, entries)).map(shownEntry), next };
 }
+
+type Found = { readonly entries: readonly (Entry | ShortEntry)[]; readonly next: string | null };
 
 type Bounds = { readonly after?: string; readonly before?: string };
 
@@ -119,9 +127,9 @@ function withComment(
   documents: DocumentReader,
   labels: readonly string[],
   { limit, bounds, comment }: { readonly limit: number; readonly bounds: Bounds; readonly comment: string },
-): { readonly entries: readonly Entry[]; readonly next: string | null } {
+): Found {
   const wanted = comment.toLowerCase();
-  const found: Entry[] = [];
+  const found: (Entry | ShortEntry)[] = [];
   let before = bounds.before;
   for (let looked = 0; looked < maxLookedAt; looked += lookAtOnce) {
     const range = before === undefined ? bounds : { ...bounds, before };
@@ -151,14 +159,9 @@ function upTo(after: string | undefined, to: string | undefined): { readonly bef
 const justBefore = (position: Position): string =>
   `${position.slice(0, -1)}${String.fromCharCode(position.charCodeAt(position.length - 1) - 1)}~`;
 
-function newestFirst(
-  documents: DocumentReader,
-  labels: readonly string[],
-  limit: number,
-  bounds: Bounds,
-): { readonly entries: readonly Entry[]; readonly next: string | null } {
+function newestFirst(documents: DocumentReader, labels: readonly string[], limit: number, bounds: Bounds): Found {
   const found = documents.list(history, { labels, ...bounds, descending: true, limit: limit + 1 });
-  const entries = found.slice(0, limit).map(({ body }) => body as Entry);
+  const entries = found.slice(0, limit).map(({ body }) => body as Entry | ShortEntry);
   const last = entries.at(-1);
   return { entries, next: last && found.length > limit ? shortPosition(last.position) : null };
 }

@@ -1,7 +1,7 @@
 /** The history: one document per event, saying who changed what, when, why and in which words (management design 12). */
 import { isActive, isInternal, nameOfApi } from '../domain/api/api.ts';
 import { type JsonObject, never, type Recorded } from '../domain/event.ts';
-import { categoryOf, type Position } from '../domain/event-store.ts';
+import { categoryOf, type Position, type StoredEvent } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import type { OrgId } from '../domain/ids.ts';
 import { textAt } from '../domain/json.ts';
@@ -34,8 +34,16 @@ export type Entry = {
   readonly state: AggregateState;
 };
 
+/**
+ * An entry whose event a later one of the first fold superseded: what the envelope tells that lists look for. The rest stands
+ * in the log (`whole-entries.ts`).
+ */
+export type ShortEntry = Pick<Entry, 'position' | 'at' | 'revision' | 'commandId' | 'comment'> & {
+  readonly stream: string;
+};
+
 /** What later events of a stream do not repeat. `listed`: what a list shows of it; absent for what is gone. */
-type AggregateState = {
+export type AggregateState = {
   readonly name: string;
   readonly docSha256?: string;
   readonly active?: boolean;
@@ -45,13 +53,13 @@ type AggregateState = {
 
 /** The state of a stream now, with the place of its last event. Sorted by the position of its first one. */
 export type AggregateNow = AggregateState & {
+  readonly orgId: OrgId;
   readonly position: Position;
   readonly revision: number;
   readonly commandId: string;
 };
 
-/** The state of a stream after one of its events. */
-export type HistoryEntry = Pick<Entry, 'position' | 'at' | 'revision' | 'commandId' | 'state'>;
+export const isShort = (entry: Entry | ShortEntry): entry is ShortEntry => !('state' in entry);
 
 export const history = 'history';
 const aggregates = 'history_aggregates';
@@ -62,41 +70,75 @@ export const within = (orgId: string, label: string): string => `org:${orgId}/${
 
 export const historyProjection: Projection = {
   name: 'history',
-  version: 4,
+  version: 5,
   collections: [history, aggregates],
   filter: { categories: ['api', 'cert', 'org', 'uniq', 'audit', 'token', 'key', 'policy', 'webhook', 'gwgroup'] },
   onPoison: 'park-by-stream',
+  superseded: shortEntry,
   apply: applyToHistory,
 };
 
 function applyToHistory(recorded: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[] {
   const { event, stream, position } = recorded;
+  const { orgId } = event;
   const known = documents.get(aggregates, stream);
-  const before = known?.body as AggregateState | undefined;
-  // A certificate that comes back does not have the name of the one that was deleted.
-  const isNew = event.type === 'CertificateImported' && !before?.listed;
-  const { listed: _, ...without } = stateAfter(isNew ? undefined : before, event);
-  const listed = listedAfter(recorded, before?.listed);
-  const state = listed === undefined ? without : { ...without, listed };
+  const before = known && stateOf(known.body as AggregateNow);
+  const state = stateAfter(recorded, before);
   const entry = entryOf(recorded, state, summarise(event, before?.listed !== undefined));
-  const { actor, requestId, aggregate } = entry;
-  const labels = [
-    organisation(event.orgId),
-    within(event.orgId, `kind:${aggregate.kind}`),
-    within(event.orgId, `stream:${stream}`),
-    within(event.orgId, `actor:${actor.id}`),
-    within(event.orgId, `type:${event.type}`),
-    ...(requestId === '' ? [] : [within(event.orgId, `request:${requestId}`)]),
-  ];
-  const now: AggregateNow = { ...state, position, revision: entry.revision, commandId: entry.commandId };
-  const place = { id: stream, sort: known?.sort ?? position, labels: [within(event.orgId, `kind:${aggregate.kind}`)] };
+  const { revision, commandId } = entry;
+  const now: AggregateNow = { ...state, orgId, position, revision, commandId };
+  const kind = within(orgId, `kind:${entry.aggregate.kind}`);
+  const place = { id: stream, sort: known?.sort ?? position, labels: [kind] };
   return [
-    { op: 'put', collection: history, document: { id: position, sort: position, labels, body: entry } },
-    { op: 'put', collection: aggregates, document: { ...place, body: now } },
+    put(history, { id: position, sort: position, labels: labelsOf(orgId, recorded, event.type), body: entry }),
+    put(aggregates, { ...place, body: now }),
   ];
 }
 
-function entryOf(
+/** Without its place. */
+const stateOf = ({ orgId: _, position: __, revision: ___, commandId: ____, ...state }: AggregateNow): AggregateState =>
+  state;
+
+/** Of an event whose stream is not known yet its payload must tell whose it is. */
+function shortEntry(stored: StoredEvent, documents: DocumentReader): readonly DocumentChange[] | undefined {
+  const { stream, position, revision, at, meta, type } = stored;
+  const now = documents.get(aggregates, stream)?.body as AggregateNow | undefined;
+  if (!now) return undefined;
+  const place = { position, at: at.toISOString(), revision: Number(revision), commandId: meta['commandId'] ?? '' };
+  const entry: ShortEntry = { ...place, comment: meta['comment'] ?? '', stream };
+  const labels = labelsOf(now.orgId, stored, type);
+  return [put(history, { id: position, sort: position, labels, body: entry })];
+}
+
+const put = (collection: string, document: Document): DocumentChange => ({ op: 'put', collection, document });
+
+function labelsOf(
+  orgId: OrgId,
+  { stream, meta }: Pick<StoredEvent, 'stream' | 'meta'>,
+  type: string,
+): readonly string[] {
+  const { actorId = '', requestId = '' } = meta;
+  return [
+    organisation(orgId),
+    within(orgId, `kind:${categoryOf(stream)}`),
+    within(orgId, `stream:${stream}`),
+    within(orgId, `actor:${actorId}`),
+    within(orgId, `type:${type}`),
+    ...(requestId === '' ? [] : [within(orgId, `request:${requestId}`)]),
+  ];
+}
+
+/** What a stream is after one more event, and what lists show of it. */
+export function stateAfter(recorded: Recorded<DomainEvent>, before: AggregateState | undefined): AggregateState {
+  const { event } = recorded;
+  // A certificate that comes back does not have the name of the one that was deleted.
+  const isNew = event.type === 'CertificateImported' && !before?.listed;
+  const { listed: _, ...without } = factsAfter(isNew ? undefined : before, event);
+  const listed = listedAfter(recorded, before?.listed);
+  return listed === undefined ? without : { ...without, listed };
+}
+
+export function entryOf(
   { event, stream, revision, position, at, meta }: Recorded<DomainEvent>,
   state: AggregateState,
   summary: readonly string[],
@@ -122,7 +164,7 @@ function entryOf(
   };
 }
 
-function stateAfter(before: AggregateState = { name: '' }, event: DomainEvent): AggregateState {
+function factsAfter(before: AggregateState = { name: '' }, event: DomainEvent): AggregateState {
   switch (event.type) {
     case 'ApiDefinitionCreated':
     case 'ApiDefinitionImported':
@@ -209,6 +251,10 @@ export function listAggregates(
   return found.map(({ id, body }) => ({ stream: id, now: body as AggregateNow }));
 }
 
+/** A stream as it is now. */
+export const findAggregate = (documents: DocumentReader, stream: string): AggregateNow | undefined =>
+  documents.get(aggregates, stream)?.body as AggregateNow | undefined;
+
 const deletions: Readonly<Record<string, DomainEvent['type']>> = {
   ...{ api: 'ApiDefinitionDeleted', cert: 'CertificateDeleted', key: 'KeyDeleted', policy: 'PolicyDeleted' },
   webhook: 'WebhookDeleted',
@@ -238,31 +284,47 @@ export function* lostStreams(
 }
 
 /** The last event at or before a position, of the whole organisation: one look-up in an index, like the next ones. */
-export const lastEntryAt = (documents: DocumentReader, orgId: OrgId, position: Position): HistoryEntry | undefined =>
-  lastEntry(documents, organisation(orgId), position);
+export const lastEntryAt = (
+  documents: DocumentReader,
+  orgId: OrgId,
+  position: Position,
+): Entry | ShortEntry | undefined => lastEntry(documents, [organisation(orgId)], position);
 
 export const lastEntryOfStream = (
   documents: DocumentReader,
   orgId: OrgId,
   stream: string,
   position: Position,
-): HistoryEntry | undefined => lastEntry(documents, within(orgId, `stream:${stream}`), position);
+): Entry | ShortEntry | undefined => lastEntry(documents, [within(orgId, `stream:${stream}`)], position);
 
 export const lastEntryOfKind = (
   documents: DocumentReader,
   orgId: OrgId,
   kind: string,
   position: Position,
-): HistoryEntry | undefined => lastEntry(documents, within(orgId, `kind:${kind}`), position);
+): Entry | ShortEntry | undefined => lastEntry(documents, [within(orgId, `kind:${kind}`)], position);
 
-function lastEntry(documents: DocumentReader, label: string, position: Position): HistoryEntry | undefined {
+export const lastEntryOfType = (
+  documents: DocumentReader,
+  orgId: OrgId,
+  stream: string,
+  type: DomainEvent['type'],
+  position: Position,
+): Entry | ShortEntry | undefined =>
+  lastEntry(documents, [within(orgId, `type:${type}`), within(orgId, `stream:${stream}`)], position);
+
+function lastEntry(
+  documents: DocumentReader,
+  labels: readonly string[],
+  position: Position,
+): Entry | ShortEntry | undefined {
   const [found] = documents.list(history, {
-    labels: [label],
+    labels,
     before: justAfter(position),
     descending: true,
     limit: 1,
   });
-  return found?.body as HistoryEntry | undefined;
+  return found?.body as Entry | ShortEntry | undefined;
 }
 
 /** Texts between a position and its neighbours, because the bounds of a list are exclusive. */

@@ -1,5 +1,6 @@
 /** Reads the log for projections: those that stand at the same place share one subscription, and each event is decoded once. */
-import type { Batch, EventStore, Position } from '../domain/event-store.ts';
+import { apiSuperseding } from '../domain/api/superseding.ts';
+import { type Batch, type EventStore, type Position, supersededIn } from '../domain/event-store.ts';
 import { Decoded } from './decoded.ts';
 import { unionOf } from './projection.ts';
 import type { ProjectionRun } from './projection-run.ts';
@@ -16,7 +17,7 @@ type Seat = { readonly leave: (error?: unknown) => void };
 export class Lanes {
   readonly #store: EventStore;
   readonly #signal: AbortSignal;
-  readonly #boarding = new Map<Position, Lane>();
+  readonly #boarding = new Map<string, Lane>();
   readonly #lanes = new Map<ProjectionRun, Lane>();
   readonly #running = new Set<Promise<void>>();
 
@@ -27,7 +28,7 @@ export class Lanes {
 
   /** Folds from the position of the run until the signal aborts or the run leaves; rejects with what stopped it. */
   async follow(run: ProjectionRun): Promise<void> {
-    const lane = this.#boarding.get(run.position) ?? this.#open(run.position);
+    const lane = this.#boarding.get(placeOf(run)) ?? this.#open(run);
     this.#lanes.set(run, lane);
     try {
       await lane.board(run);
@@ -46,11 +47,12 @@ export class Lanes {
   }
 
   /** Waits for one turn of the event loop, so that runs which start together sit together. */
-  #open(position: Position): Lane {
-    const lane = new Lane(this.#store, position, this.#signal);
-    this.#boarding.set(position, lane);
+  #open(run: ProjectionRun): Lane {
+    const place = placeOf(run);
+    const lane = new Lane(this.#store, run, this.#signal);
+    this.#boarding.set(place, lane);
     setImmediate(() => {
-      this.#boarding.delete(position);
+      this.#boarding.delete(place);
       const running = lane.run();
       this.#running.add(running);
       void running.finally(() => this.#running.delete(running));
@@ -59,18 +61,28 @@ export class Lanes {
   }
 }
 
+/** Those that may pass over what is superseded sit with each other only. */
+const placeOf = ({ position, mayPassOver }: ProjectionRun): string => `${position} ${mayPassOver}`;
+
 class Lane {
   readonly #store: EventStore;
   readonly #after: Position;
+  /** Until it has caught up for the first time. */
+  #passesOver: boolean;
   readonly #end = new AbortController();
   readonly #stopping: AbortSignal;
   readonly #signal: AbortSignal;
   readonly #seats = new Map<ProjectionRun, Seat>();
   #busySince = 0;
 
-  constructor(store: EventStore, after: Position, signal: AbortSignal) {
+  constructor(
+    store: EventStore,
+    { position, mayPassOver }: Pick<ProjectionRun, 'position' | 'mayPassOver'>,
+    signal: AbortSignal,
+  ) {
     this.#store = store;
-    this.#after = after;
+    this.#after = position;
+    this.#passesOver = mayPassOver;
     this.#stopping = signal;
     this.#signal = AbortSignal.any([signal, this.#end.signal]);
   }
@@ -103,8 +115,9 @@ class Lane {
 
   async #read(): Promise<void> {
     const filter = unionOf([...this.#seats.keys()].map(({ projection }) => projection.filter));
+    const superseding = this.#passesOver ? { superseding: apiSuperseding } : {};
     const batches = this.#store
-      .subscribe({ after: this.#after, ...(filter && { filter }), signal: this.#signal })
+      .subscribe({ after: this.#after, ...(filter && { filter }), ...superseding, signal: this.#signal })
       [Symbol.asyncIterator]();
     let next = batches.next();
     try {
@@ -125,14 +138,14 @@ class Lane {
   async #take(batch: Batch): Promise<void> {
     this.#busySince = performance.now();
     if ('caughtUp' in batch) {
+      this.#passesOver = false;
       await this.#each((run) => run.arrive(batch.checkpoint));
       return;
     }
-    for (const { events, checkpoint } of slices(
-      batch.events.map((stored) => new Decoded(stored)),
-      batch.checkpoint,
-    )) {
-      await this.#each((run) => run.fold(events, checkpoint));
+    const superseded = this.#passesOver ? supersededIn(batch.events, apiSuperseding) : new Set();
+    const decoded = batch.events.map((stored, index) => new Decoded(stored, { isSuperseded: superseded.has(index) }));
+    for (const { events, checkpoint, isLast } of slices(decoded, batch.checkpoint)) {
+      await this.#each((run) => run.fold(events, checkpoint, { isSkimmed: superseded.size > 0, isLast }));
       if (this.#signal.aborted) return;
     }
   }
@@ -154,7 +167,7 @@ class Lane {
   }
 }
 
-type Slice = { readonly events: readonly Decoded[]; readonly checkpoint: Position };
+type Slice = { readonly events: readonly Decoded[]; readonly checkpoint: Position; readonly isLast: boolean };
 
 /** Parts of a batch; the last one carries the checkpoint of the batch. */
 function* slices(events: readonly Decoded[], checkpoint: Position): Generator<Slice> {
@@ -164,11 +177,11 @@ function* slices(events: readonly Decoded[], checkpoint: Position): Generator<Sl
     bytes += stored.data.byteLength;
     const isFull = bytes >= sliceBytes || index - start + 1 >= sliceEvents;
     if (!isFull || index === events.length - 1) continue;
-    yield { events: events.slice(start, index + 1), checkpoint: stored.position };
+    yield { events: events.slice(start, index + 1), checkpoint: stored.position, isLast: false };
     start = index + 1;
     bytes = 0;
   }
-  yield { events: events.slice(start), checkpoint };
+  yield { events: events.slice(start), checkpoint, isLast: true };
 }
 
 /** Lets the event loop serve what waits; a promise alone would not. */

@@ -4,6 +4,7 @@ import type { OrgId } from '../domain/ids.ts';
 import { lastEntryOfStream, listAggregates, lostStreams } from './history.ts';
 import { listings } from './listed-state.ts';
 import type { Document, DocumentQuery, DocumentReader } from './read-model-store.ts';
+import { type HistoryReads, wholeEntry } from './whole-entries.ts';
 
 /** One object that was there. `revision` and `position` are those of its last event at or before the place asked for. */
 export type PastObject = {
@@ -23,22 +24,23 @@ export type PastObject = {
  * come last. Only what has changed since costs a look-up,
  * which is made when the object is asked for: what is before a position does not change meanwhile.
  */
-export function* objectsAt(
-  documents: DocumentReader,
+export async function* objectsAt(
+  reads: HistoryReads,
   orgId: OrgId,
   kind: string,
   position: Position,
-): Generator<PastObject> {
+): AsyncGenerator<PastObject> {
+  const { models: documents } = reads;
   for (const { stream, now } of listAggregates(documents, orgId, kind, position)) {
     if (now.position <= position) yield* objectOf(stream, now, now);
     else {
       const then = lastEntryOfStream(documents, orgId, stream, position);
-      if (then) yield* objectOf(stream, then, then.state);
+      if (then) yield* objectOf(stream, then, (await wholeEntry(reads, orgId, then)).state);
     }
   }
   for (const stream of lostStreams(documents, orgId, kind, position)) {
     const then = lastEntryOfStream(documents, orgId, stream, position);
-    if (then) yield* objectOf(stream, then, then.state);
+    if (then) yield* objectOf(stream, then, (await wholeEntry(reads, orgId, then)).state);
   }
 }
 

@@ -1,9 +1,9 @@
 /** One projection on its way through the log: events folded into changes that are held back, written with the checkpoint. */
 import type { EventStore, Position, StoredEvent } from '../domain/event-store.ts';
 import { Decoded } from './decoded.ts';
-import { Overtaken, Poison, ReadFailure, telling } from './fold-failures.ts';
+import { Incomplete, Overtaken, Poison, ReadFailure, telling } from './fold-failures.ts';
 import { PendingChanges } from './pending-changes.ts';
-import { type Projection, passes } from './projection.ts';
+import { canPassOver, type Projection, passes } from './projection.ts';
 import type { Checkpoint, DocumentChange, Lease, ParkedEvent, ReadModelStore } from './read-model-store.ts';
 
 /** Structured log; `fields` never hold a secret. */
@@ -57,6 +57,11 @@ export class ProjectionRun {
   #isAtHead = false;
   #hasCaughtUp = false;
   #atHeadMs: number;
+  #isFirstFold = false;
+  /** Something went wrong while events were passed over: from there on none is. */
+  #isThorough = false;
+  /** In a batch of which later events supersede earlier ones: it is written as a whole. */
+  #isSkimming = false;
 
   constructor(projection: Projection, deps: RunDependencies, { isRebuild = false } = {}) {
     this.projection = projection;
@@ -79,6 +84,11 @@ export class ProjectionRun {
   /** Its documents are not the ones that readers see. */
   get isFilling(): boolean {
     return this.#isFilling;
+  }
+
+  /** While its documents are made for the first time, events that later ones supersede need not be folded. */
+  get mayPassOver(): boolean {
+    return this.#isFirstFold && !this.#isThorough && this.#parkedStreams.size === 0 && canPassOver(this.projection);
   }
 
   /** What readers see has been at the head of the log once. */
@@ -116,6 +126,8 @@ export class ProjectionRun {
     // Documents of the version before are whole, if old; those of this version may be far behind.
     this.#hasCaughtUp ||= this.#isFilling && (current?.isWhole ?? false);
     this.#isAtHead = false;
+    this.#isFirstFold = !found?.isWhole;
+    this.#isSkimming = false;
   }
 
   /** Whether documents at this checkpoint are of this log and this version. */
@@ -139,8 +151,12 @@ export class ProjectionRun {
     if (isNews) onMoved();
   }
 
-  /** Folds events that follow each other up to the checkpoint; what it has folded before is passed over. */
-  fold(events: readonly Decoded[], checkpoint: Position): void {
+  /**
+   * Folds events that follow each other up to the checkpoint, without those that it has folded before. `isSkimmed`: some
+   * are superseded by others of the batch, so that nothing is written before its last part.
+   */
+  fold(events: readonly Decoded[], checkpoint: Position, { isSkimmed = false, isLast = true } = {}): void {
+    this.#isSkimming = isSkimmed;
     for (const event of events) {
       const { stored } = event;
       if (stored.position <= this.#reached || !passes(this.projection.filter, stored)) continue;
@@ -149,6 +165,8 @@ export class ProjectionRun {
       this.#held += 1;
     }
     if (checkpoint > this.#reached) this.#reached = checkpoint;
+    if (isSkimmed && !isLast) return;
+    this.#isSkimming = false;
     if (this.#isAtHead || this.#isDue()) this.write();
   }
 
@@ -164,6 +182,7 @@ export class ProjectionRun {
 
   /** Writes what is held back. Throws `Overtaken` when it may not. */
   write(): void {
+    if (this.#isSkimming) throw new Incomplete();
     const { models, store, onMoved } = this.#deps;
     const { name, version } = this.projection;
     const to = { ...store.identity, version, position: this.#reached };
@@ -287,15 +306,26 @@ export class ProjectionRun {
   /** Writes what stands before an event at which it has to stop. */
   #attempt(event: Decoded): Taken {
     try {
-      return { changes: this.projection.apply(event.recorded(), this.#pending) };
+      return { changes: this.#changesOf(event) };
     } catch (error) {
       if (error instanceof ReadFailure) throw error;
+      if (this.#isSkimming) {
+        this.#isThorough = true;
+        throw new Incomplete();
+      }
       const poison = new Poison(event.stored, error);
       if (!this.#isFilling && this.projection.onPoison !== 'stop' && poison.isParkable)
         return { reason: poison.message };
       this.write();
       throw poison;
     }
+  }
+
+  #changesOf(event: Decoded): readonly DocumentChange[] {
+    if (!event.isSuperseded) return this.projection.apply(event.recorded(), this.#pending);
+    const left = this.projection.superseded?.(event.stored, this.#pending);
+    if (left) return left;
+    throw new Incomplete();
   }
 
   #fields({ position }: StoredEvent): Readonly<Record<string, unknown>> {

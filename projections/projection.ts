@@ -16,9 +16,21 @@ export type Projection = {
   readonly filter: Filter;
   /** What to do with an event that throws: `stop` lags and says so, `park-by-stream` sets the stream aside, `skip` drops it. */
   readonly onPoison: 'stop' | 'park-by-stream' | 'skip';
+  /**
+   * What an event leaves that a later one of the same batch supersedes (`domain/api/superseding.ts`), told from its envelope;
+   * undefined when it has to be folded after all. Asked only while the log is read for the first time; absent: never.
+   */
+  readonly superseded?: (stored: StoredEvent, documents: DocumentReader) => readonly DocumentChange[] | undefined;
   /** Pure but for reads of its own documents, which already contain the changes of earlier events. */
   apply(event: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[];
 };
+
+/** For a projection that keeps the last state of each object alone. */
+export const leavesNothing = (): readonly DocumentChange[] => [];
+
+/** Whether nothing of it is missing when events of APIs that are superseded are not folded. */
+export const canPassOver = ({ superseded, filter }: Projection): boolean =>
+  superseded !== undefined || filter.categories?.includes('api') === false;
 
 /** Whether an event is for this filter. */
 export const passes = ({ categories, types, streams }: Filter, { stream, type }: StoredEvent): boolean =>

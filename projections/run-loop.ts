@@ -1,6 +1,6 @@
 /** Keeps a run going: takes the lease, follows the log, waits and tries again, stands by while another process has the lease. */
 import type { Position } from '../domain/event-store.ts';
-import { Overtaken, Poison, textOf } from './fold-failures.ts';
+import { Incomplete, Overtaken, Poison, textOf } from './fold-failures.ts';
 import type { Lanes } from './lanes.ts';
 import type { Projection } from './projection.ts';
 import { ProjectionRun, type RunDependencies, type RunState } from './projection-run.ts';
@@ -79,7 +79,8 @@ export class RunLoop {
       try {
         await this.#once();
       } catch (error) {
-        if (!this.#signal.aborted && !(error instanceof Overtaken)) await this.#waitAfter(error);
+        const isAtOnce = error instanceof Overtaken || error instanceof Incomplete;
+        if (!this.#signal.aborted && !isAtOnce) await this.#waitAfter(error);
       } finally {
         this.#returnPlace();
       }

@@ -46,8 +46,8 @@ export async function wholeEntry(
   orgId: OrgId,
   position: Position,
 ): Promise<JsonObject | undefined> {
-  const { models, store } = services;
-  const entry = findAuditEntry(models, orgId, position);
+  const { store } = services;
+  const entry = await findAuditEntry(services, orgId, position);
   if (!entry) return undefined;
   const { kind, id } = entry.aggregate;
   const revision = BigInt(entry.revision);

@@ -44,8 +44,8 @@ export async function* configDifferences(
   from: Position,
   to: Position,
 ): AsyncGenerator<ObjectDifference> {
-  const before = new Map((await configAt(models, orgId, from)).map((object) => [object.stream, object]));
-  const after = new Map((await configAt(models, orgId, to)).map((object) => [object.stream, object]));
+  const before = new Map((await configAt({ store, models }, orgId, from)).map((object) => [object.stream, object]));
+  const after = new Map((await configAt({ store, models }, orgId, to)).map((object) => [object.stream, object]));
   const gone = [...before.values()].filter(({ stream }) => !after.has(stream));
   for (const object of [...after.values(), ...gone]) {
     const was = before.get(object.stream);

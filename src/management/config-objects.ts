@@ -9,7 +9,7 @@ import { type OrgId, toApiId, toKeyHash, toPolicyId, toWebhookId } from '../../d
 import { type Labels, labelled } from '../../domain/labels.ts';
 import { type CertificateContent, certificateContent } from '../../domain/restore.ts';
 import { objectsAt, type PastObject } from '../../projections/past.ts';
-import type { DocumentReader } from '../../projections/read-model-store.ts';
+import type { HistoryReads } from '../../projections/whole-entries.ts';
 import { comparable, documentSha256 } from './derived-fields.ts';
 import { gather } from './gather.ts';
 import { maskedObject } from './held-secrets.ts';
@@ -43,14 +43,14 @@ export type Named = PastObject & { readonly kind: ConfigKind };
 
 /** By kind and id. */
 export async function configAt(
-  documents: DocumentReader,
+  reads: HistoryReads,
   orgId: OrgId,
   position: Position,
   kinds: readonly ConfigKind[] = configKinds,
 ): Promise<readonly Named[]> {
   const found: Named[] = [];
   for (const kind of configKinds.filter((one) => kinds.includes(one))) {
-    const objects = await gather(objectsAt(documents, orgId, kind, position));
+    const objects = await gather(objectsAt(reads, orgId, kind, position));
     const named = objects.map((object): Named => ({ ...object, kind }));
     found.push(...named.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
   }

@@ -20,7 +20,7 @@ export async function snapshotAt(
   orgId: OrgId,
   position: Position,
 ): Promise<GatewaySnapshot> {
-  const named = await configAt(models, orgId, position, kinds);
+  const named = await configAt({ store, models }, orgId, position, kinds);
   const found: GatewayObject[] = [];
   const organisation = await fromStream(store, orgStream(orgId), await revisionAt(store, orgStream(orgId), position));
   if (organisation) found.push(organisation);

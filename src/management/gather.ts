@@ -2,9 +2,9 @@
 
 const itemsPerTurn = 200;
 
-export async function gather<T>(items: Iterable<T>): Promise<readonly T[]> {
+export async function gather<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   const found: T[] = [];
-  for (const item of items) {
+  for await (const item of items) {
     found.push(item);
     // A promise alone would not let the event loop serve what waits.
     if (found.length % itemsPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));

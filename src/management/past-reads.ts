@@ -13,6 +13,7 @@ import {
 import { lastEntryAt } from '../../projections/history.ts';
 import { objectsAt, pastDocuments, readerOver } from '../../projections/past.ts';
 import type { Document, DocumentReader } from '../../projections/read-model-store.ts';
+import type { HistoryReads } from '../../projections/whole-entries.ts';
 import type { Call } from './call.ts';
 import { awaitPosition } from './conditional.ts';
 import type { ConfigKind } from './config-objects.ts';
@@ -55,17 +56,17 @@ export async function documentsFor(
 ): Promise<{ readonly documents: DocumentReader; readonly time: number }> {
   const moment = await askedMoment(call, services);
   if (!moment) return { documents: services.models, time: services.now().getTime() };
-  return { documents: await documentsAt(services.models, call.caller.orgId, kinds, moment), time: moment.time };
+  return { documents: await documentsAt(services, call.caller.orgId, kinds, moment), time: moment.time };
 }
 
 async function documentsAt(
-  models: DocumentReader,
+  reads: HistoryReads,
   orgId: OrgId,
   kinds: readonly ConfigKind[],
   { position }: Moment,
 ): Promise<DocumentReader> {
   const objects = [];
-  for (const kind of kinds) objects.push(...(await gather(objectsAt(models, orgId, kind, position))));
+  for (const kind of kinds) objects.push(...(await gather(objectsAt(reads, orgId, kind, position))));
   return pastDocuments(objects);
 }
 
@@ -82,7 +83,7 @@ export async function certificatesAt(
   ids: readonly string[],
   moment: Moment,
 ): Promise<readonly PlacedCertificate[]> {
-  const users = await documentsAt(models, orgId, ['api'], moment);
+  const users = await documentsAt({ store, models }, orgId, ['api'], moment);
   const shown: PlacedCertificate[] = [];
   for (const id of ids) shown.push(await certificateAt(store, orgId, id, moment, users));
   return shown;

@@ -20,6 +20,7 @@ import {
 import { webhook } from '../../domain/webhook.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
+import type { HistoryReads } from '../../projections/whole-entries.ts';
 import { bounded } from './api-change.ts';
 import {
   type ConfigKind,
@@ -96,7 +97,7 @@ export async function restoreItems(
   request: RestoreRequest,
   head: Position,
 ): Promise<readonly RestoreItem[]> {
-  const pairs = await changedBetween(deps.models, request, head);
+  const pairs = await changedBetween(deps, request, head);
   const items: RestoreItem[] = [];
   for (let start = 0; start < pairs.length; start += parallel) {
     const planned = pairs.slice(start, start + parallel).map((pair) => itemMakers[pair.any.kind](deps, request, pair));
@@ -107,12 +108,12 @@ export async function restoreItems(
 
 /** An object at the revision that it had is as it was: only the others are read. */
 async function changedBetween(
-  models: DocumentReader,
+  reads: HistoryReads,
   { orgId, position, kinds }: RestoreRequest,
   head: Position,
 ): Promise<readonly Pair[]> {
-  const then = new Map((await configAt(models, orgId, position, kinds)).map((object) => [object.stream, object]));
-  const now = await configAt(models, orgId, head, kinds);
+  const then = new Map((await configAt(reads, orgId, position, kinds)).map((object) => [object.stream, object]));
+  const now = await configAt(reads, orgId, head, kinds);
   const both = now.map((object): Pair => {
     const before = then.get(object.stream);
     return { now: object, any: object, ...(before ? { past: before } : {}) };

@@ -3,11 +3,11 @@ import { type ApiState, api } from '../../domain/api/api.ts';
 import type { ApiDocument, ApiKind } from '../../domain/api/definition.ts';
 import type { SealedSecrets } from '../../domain/document-secrets.ts';
 import { atInvalid } from '../../domain/errors.ts';
-import type { Recorded } from '../../domain/event.ts';
 import { type EventStore, type Position, padPosition, type StoredEvent } from '../../domain/event-store.ts';
 import { type DomainEvent, decodeEvent } from '../../domain/events.ts';
 import { type ApiId, apiStream, type OrgId } from '../../domain/ids.ts';
 import { type Labelled, labelled } from '../../domain/labels.ts';
+import { backToWhole } from '../../projections/whole-entries.ts';
 
 const positionPattern = /^\d{1,20}(?:-\d{1,20})?$/;
 const timePattern = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
@@ -113,7 +113,7 @@ export async function apiAtRevision(
   apiId: ApiId,
   revision: bigint,
 ): Promise<ApiThen | undefined> {
-  const recorded = await backToWhole(store, apiStream(apiId), revision);
+  const recorded = (await backToWhole(store, apiStream(apiId), revision)).map(decodeEvent);
   const last = recorded.at(-1);
   // A stream that ends before the revision has no such state.
   if (!last || last.revision !== revision) return undefined;
@@ -163,31 +163,6 @@ export async function eventsUpTo(store: EventStore, stream: string, revision: bi
   }
   return events;
 }
-
-const pageEvents = 16;
-
-/** The events up to a revision from the last one on that says the whole state, oldest first. */
-async function backToWhole(
-  store: EventStore,
-  stream: string,
-  revision: bigint,
-): Promise<readonly Recorded<DomainEvent>[]> {
-  const newestFirst: Recorded<DomainEvent>[] = [];
-  let to = revision;
-  for (;;) {
-    const page: readonly StoredEvent[] = await store.readStream(stream, { to, back: true, limit: pageEvents });
-    for (const stored of page) {
-      newestFirst.push(decodeEvent(stored));
-      if (!flags.has(stored.type)) return newestFirst.toReversed();
-    }
-    const oldest = page.at(-1)?.revision ?? 0n;
-    if (oldest === 0n) return newestFirst.toReversed();
-    to = oldest - 1n;
-  }
-}
-
-/** Events that leave the document of an earlier one as it is. */
-const flags: ReadonlySet<string> = new Set(['ApiActivated', 'ApiDeactivated', 'ApiInternalChanged']);
 
 type ApiEvent = Parameters<typeof api.evolve>[1];
 

@@ -28,7 +28,7 @@ async function list(call: Call, services: Services): Promise<Reply> {
   const range = end === undefined ? asked : { ...asked, to: end };
   const query = { ...filters, ...range, ...(after === undefined ? {} : { after }), limit };
   // Nothing stands before the first event.
-  const { events, next } = end === '' ? nothing : listAudit(models, call.caller.orgId, query);
+  const { events, next } = end === '' ? nothing : await listAudit({ models, store }, call.caller.orgId, query);
   const shown = await Promise.all(events.map((entry) => readableEntry(services, call.caller.orgId, entry)));
   const page = { events: shown as Json, next };
   if (format !== 'csv') return pageReply(call, page);

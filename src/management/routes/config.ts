@@ -45,7 +45,7 @@ async function show(call: Call, services: Services): Promise<Reply> {
 /** One object is in memory at a time. The digest is over kind, id and digest of each. */
 async function* configText(call: Call, { store, models }: Services, moment: Moment): AsyncGenerator<string> {
   const { orgId } = call.caller;
-  const objects = await configAt(models, orgId, moment.position);
+  const objects = await configAt({ store, models }, orgId, moment.position);
   const digests: Json[] = [];
   yield `${JSON.stringify({ ...shownMoment(moment), total: objects.length }).slice(0, -1)},"objects":[`;
   for (const [index, object] of objects.entries()) {

@@ -31,7 +31,7 @@ async function list(call: Call, services: Services): Promise<Reply> {
   const after = cursorParameter(call, 'after');
   await awaitRevision(call.query, ['history'], services.projector);
   const moment = await askedMoment(call, services);
-  const page = listRevisions(services.models, orgId, apiId, {
+  const page = await listRevisions(services, orgId, apiId, {
     limit,
     ...(after === undefined ? {} : { after }),
     ...(moment === undefined ? {} : { to: moment.position }),

@@ -1,16 +1,18 @@
 /** Folding is the same in batches of any size, again and in one go. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Batch, EventStore, StoredEvent } from '../../../domain/event-store.ts';
+import type { EventStore } from '../../../domain/event-store.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
 import { apiCatalog } from '../../../projections/api-catalog.ts';
 import { certificateList } from '../../../projections/certificate-list.ts';
 import { gatewayConfig } from '../../../projections/gateway-config.ts';
 import { historyProjection } from '../../../projections/history.ts';
+import { listAudit } from '../../../projections/history-lists.ts';
 import { startProjector } from '../../../projections/projector.ts';
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';
 import { MemoryEventStore } from '../../../src/stores/events/memory-event-store.ts';
 import { openSqliteReadModels } from '../../../src/stores/models/sqlite-read-models.ts';
+import { inBatches } from '../../support/batched-log.ts';
 import { apiDocument } from '../../support/documents.ts';
 import {
   apiActivated,
@@ -23,6 +25,7 @@ import {
   documentsOf,
   keptLog,
   keyAttached,
+  org,
 } from '../../support/given.ts';
 
 const all = [apiCatalog, certificateList, historyProjection, gatewayConfig];
@@ -42,31 +45,13 @@ describe('folding', () => {
       ),
     );
 
-  /** The same log in batches of the sizes given, again and again. */
-  const inBatches = (store: EventStore, sizes: readonly number[]): EventStore => {
-    async function* subscribe({
-      after,
-      filter,
-      signal,
-    }: Parameters<EventStore['subscribe']>[0]): AsyncGenerator<Batch> {
-      const { events } = await store.readAll({ after, limit: 1_000, ...(filter ? { filter } : {}) });
-      const rest: StoredEvent[] = [...events];
-      for (let turn = 0; rest.length > 0; turn++) {
-        const batch = rest.splice(0, sizes[turn % sizes.length]);
-        yield { events: batch, checkpoint: batch.at(-1)!.position };
-      }
-      yield { caughtUp: true, checkpoint: await store.head() };
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-    }
-    return new Proxy(store, { get: (target, name) => (name === 'subscribe' ? subscribe : Reflect.get(target, name)) });
-  };
-
   const fold = async (store: EventStore, models: ReadModelStore = openSqliteReadModels(':memory:')) => {
     const projector = startProjector({ store, models, projections: all, log: keptLog() });
     await projector.ready;
     await projector.stop();
-    const documents = all.map((projection) => documentsOf(models, projection));
-    return { models, documents };
+    const documents = all.filter(({ name }) => name !== 'history').map((projection) => documentsOf(models, projection));
+    const audit = await listAudit({ models, store }, org, { limit: 100 });
+    return { models, documents: [...documents, audit] };
   };
 
   it('gives the same documents in batches of any size, again after a reset, and in one go', async () => {

@@ -4,6 +4,7 @@ import { toApiId, toOrgId } from '../../../domain/ids.ts';
 import { historyProjection } from '../../../projections/history.ts';
 import { type AuditQuery, listAudit, listRevisions } from '../../../projections/history-lists.ts';
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';
+import type { HistoryReads } from '../../../projections/whole-entries.ts';
 import { apiDocument } from '../../support/documents.ts';
 import {
   apiActivated,
@@ -22,6 +23,12 @@ import {
 const orders = toApiId('orders');
 const inactive = apiDocument({ info: { state: { active: false } } });
 
+/** Entries that were folded one by one need no log. */
+const reads = (models: ReadModelStore): HistoryReads => ({
+  models,
+  store: { readStream: () => Promise.reject(new Error('the log is not asked')) },
+});
+
 describe('listRevisions', () => {
   const models = folded(
     historyProjection,
@@ -31,8 +38,8 @@ describe('listRevisions', () => {
     apiPatched({ diff: [{ op: 'replace', path: '/x-svc-api-gateway/upstream/url', value: 'http://b.example' }] }),
   );
 
-  it('answers every event of the API, newest first, with the members of the interface', () => {
-    const { revisions, next } = listRevisions(models, org, orders);
+  it('answers every event of the API, newest first, with the members of the interface', async () => {
+    const { revisions, next } = await listRevisions(reads(models), org, orders);
     expect(revisions.map(({ revision, position, type }) => ({ revision, position, type }))).to.deep.equal([
       { revision: 2, position: '4', type: 'ApiDefinitionPatched' },
       { revision: 1, position: '3', type: 'ApiActivated' },
@@ -56,22 +63,26 @@ describe('listRevisions', () => {
     expect(revisions[2]).to.include({ active: false });
   });
 
-  it('goes page by page', () => {
-    const first = listRevisions(models, org, orders, { limit: 2 });
+  it('goes page by page', async () => {
+    const first = await listRevisions(reads(models), org, orders, { limit: 2 });
     expect(first.next).to.equal('3');
-    const second = listRevisions(models, org, orders, { limit: 2, after: first.next! });
-    expect([...first.revisions, ...second.revisions]).to.deep.equal(listRevisions(models, org, orders).revisions);
+    const second = await listRevisions(reads(models), org, orders, { limit: 2, after: first.next! });
+    expect([...first.revisions, ...second.revisions]).to.deep.equal(
+      (await listRevisions(reads(models), org, orders)).revisions,
+    );
     expect(second.next).to.equal(null);
   });
 
-  it('knows nothing of APIs that are not there or belong to others', () => {
-    expect(listRevisions(models, org, toApiId('none')).revisions).to.deep.equal([]);
-    expect(listRevisions(models, toOrgId('others'), orders).revisions).to.deep.equal([]);
+  it('knows nothing of APIs that are not there or belong to others', async () => {
+    expect((await listRevisions(reads(models), org, toApiId('none'))).revisions).to.deep.equal([]);
+    expect((await listRevisions(reads(models), toOrgId('others'), orders)).revisions).to.deep.equal([]);
   });
 
-  it('keeps the history of an API that is gone', () => {
+  it('keeps the history of an API that is gone', async () => {
     const gone = folded(historyProjection, apiCreated(), apiDeleted());
-    expect(listRevisions(gone, org, orders).revisions.map(({ type, active }) => ({ type, active }))).to.deep.equal([
+    expect(
+      (await listRevisions(reads(gone), org, orders)).revisions.map(({ type, active }) => ({ type, active })),
+    ).to.deep.equal([
       { type: 'ApiDefinitionDeleted', active: false },
       { type: 'ApiDefinitionCreated', active: true },
     ]);
@@ -106,10 +117,11 @@ describe('listAudit', () => {
       apiCreated({ id: 'foreign', orgId: 'others' }),
     );
   });
-  const positions = (query: AuditQuery = {}) => listAudit(models, org, query).events.map(({ position }) => position);
+  const positions = async (query: AuditQuery = {}) =>
+    (await listAudit(reads(models), org, query)).events.map(({ position }) => position);
 
-  it('shows who did what to which thing', () => {
-    const [entry] = listAudit(models, org, { type: 'ApiDeactivated' }).events;
+  it('shows who did what to which thing', async () => {
+    const [entry] = (await listAudit(reads(models), org, { type: 'ApiDeactivated' })).events;
     expect(entry).to.deep.equal({
       position: '5',
       at: '2026-03-01T00:00:04.000Z',
@@ -128,8 +140,10 @@ describe('listAudit', () => {
     });
   });
 
-  it('tells every kind of event in words', () => {
-    expect(listAudit(models, org).events.map(({ aggregate, summary }) => [aggregate.name, ...summary])).to.deep.equal([
+  it('tells every kind of event in words', async () => {
+    expect(
+      (await listAudit(reads(models), org)).events.map(({ aggregate, summary }) => [aggregate.name, ...summary]),
+    ).to.deep.equal([
       ['front', 'certificate "a.example" imported again with another chain'],
       ['front', 'private key attached'],
       ['front', 'certificate "a.example" imported'],
@@ -160,14 +174,14 @@ describe('listAudit', () => {
     ['nothing of an unknown actor', { actor: 'nobody' }, []],
   ];
   for (const [name, query, expected] of cases) {
-    it(`finds ${name}`, () => expect(positions(query)).to.deep.equal(expected));
+    it(`finds ${name}`, async () => expect(await positions(query)).to.deep.equal(expected));
   }
 
-  it('goes page by page', () => {
-    const { events, next } = listAudit(models, org, { aggregate: cert, limit: 2 });
+  it('goes page by page', async () => {
+    const { events, next } = await listAudit(reads(models), org, { aggregate: cert, limit: 2 });
     expect(events.map(({ position }) => position)).to.deep.equal(['9', '8']);
     expect(next).to.equal('8');
-    expect(positions({ aggregate: cert, limit: 3, after: next! })).to.deep.equal(['7', '6', '4']);
-    expect(listAudit(models, org, { aggregate: cert, limit: 3, after: next! }).next).to.equal(null);
+    expect(await positions({ aggregate: cert, limit: 3, after: next! })).to.deep.equal(['7', '6', '4']);
+    expect((await listAudit(reads(models), org, { aggregate: cert, limit: 3, after: next! })).next).to.equal(null);
   });
 });

@@ -15,7 +15,7 @@ import { openSqliteReadModels } from '../../../src/stores/models/sqlite-read-mod
 import { countingProjection as counting } from '../../support/counting-projection.ts';
 import { apiDocument } from '../../support/documents.ts';
 import { eventually } from '../../support/eventually.ts';
-import { apiActivated, apiCreated, apiReplaced, appendEvents, keptLog, org } from '../../support/given.ts';
+import { apiActivated, apiCreated, appendEvents, keptLog, org } from '../../support/given.ts';
 
 const all = [apiCatalog, certificateList, historyProjection, gatewayConfig];
 
@@ -115,8 +115,7 @@ describe('the projector', () => {
     const document = apiDocument({ info: { name: 'x'.repeat(20_000) } });
     await appendEvents(
       store,
-      apiCreated({ document }),
-      ...Array.from({ length: 1_500 }, () => apiReplaced({ document })),
+      ...Array.from({ length: 1_500 }, (_, index) => apiCreated({ id: `api-${index}`, document })),
     );
     const projector = start(all);
     let turns = 0;
