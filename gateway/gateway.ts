@@ -22,7 +22,7 @@ import { Reports } from './feed/reports.ts';
 import type { SignedSnapshot } from './feed/signed.ts';
 import { Subscription } from './feed/subscription.ts';
 import type { Trust } from './feed/trust.ts';
-import { type OpenSecrets, Vault } from './feed/vault.ts';
+import { Vault, type VaultOptions } from './feed/vault.ts';
 import type { Context } from './http/context.ts';
 import { ControlServer } from './http/control.ts';
 import { ProxyServer } from './http/server.ts';
@@ -47,8 +47,9 @@ export type GatewayOptions = {
   readonly trust?: Trust | undefined;
   /** A snapshot to start from when the disk has none. */
   readonly seed?: (() => Promise<SignedSnapshot>) | undefined;
-  /** Opens secrets of definitions; only where the key ring is, in the process of management. */
-  readonly openSecrets?: OpenSecrets | undefined;
+  /** Open secrets: where the key ring is, in the process of management, and what is sealed for this node in one of its own. */
+  readonly openSecrets?: VaultOptions['open'];
+  readonly nodeKey?: VaultOptions['key'];
   /** Where events wait for webhooks; opened when the first handler needs it. Without it none is called. */
   readonly openOutbox?: (() => Promise<OutboxStore>) | undefined;
   /** When events that were not delivered are tried again. Default: as the design has it. */
@@ -128,7 +129,7 @@ class RunningGateway implements Gateway {
     this.#settings = settings;
     this.#controlSecret = settings.controlSecret;
     const { lane, log, clock, directory, trust, seed } = options;
-    this.#vault = new Vault(options.openSecrets, log);
+    this.#vault = new Vault({ open: options.openSecrets, key: options.nodeKey, log });
     this.#callers = new Callers(options);
     const feed = this.#vault.behind(options.feed);
     this.#run = { run: randomUUID(), startedAt: new Date(clock.now()).toISOString() };
@@ -172,6 +173,7 @@ class RunningGateway implements Gateway {
     this.#subscription = new Subscription({
       generations: this.#vault.behindDisk(diskGenerations(join(directory, 'generations'), log, trust)),
       apply: (generation, source) => this.#apply(generation, source),
+      opened: () => this.#vault.opened,
       advance: (position) => this.#advance(position),
       ...{ feed, seed, clock, log, swapEveryMs: settings.swapEveryMs },
     });

@@ -74,6 +74,7 @@ export type FeedRefusalCode =
   | 'key_changed'
   | 'token_refused'
   | 'node_superseded'
+  | 'node_key_unknown'
   | 'unreachable'
   | 'failed';
 

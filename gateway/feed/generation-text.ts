@@ -4,7 +4,7 @@ import type { Generation } from './generation.ts';
 import { entriesOf } from './held.ts';
 
 /** Joined they are `{"snapshot": …, "kept": …}`, or with `provenance` in the place of the snapshot. */
-export function* generationText({ snapshot, kept, provenance }: Generation): Iterable<string> {
+export function* generationText({ snapshot, kept, boxes = {}, provenance }: Generation): Iterable<string> {
   if (provenance) {
     yield '{"provenance":{"base":';
     const { objects, ...base } = provenance.base;
@@ -15,8 +15,10 @@ export function* generationText({ snapshot, kept, provenance }: Generation): Ite
     const { objects: _, keys: __, ...rest } = snapshot;
     yield* withObjects(rest, entriesOf(snapshot));
   }
-  yield `,"kept":${JSON.stringify(kept)}}`;
+  yield `,"kept":${JSON.stringify(kept)}${bare(boxes) ? '' : `,"boxes":${JSON.stringify(boxes)}`}}`;
 }
+
+const bare = (value: object): boolean => Object.keys(value).length === 0;
 
 function* withObjects(rest: object, entries: Iterable<readonly [string, GatewayObject]>): Iterable<string> {
   yield `${JSON.stringify(rest).slice(0, -1)},"objects":`;

@@ -1,6 +1,7 @@
 /** What a node keeps of a configuration: the snapshot, what runs in place of rejected objects, and the proof of where it came from. */
 import type { GatewayObject } from '../../projections/gateway-snapshot.ts';
 import type { HeldSnapshot } from './held.ts';
+import type { NodeBox } from './node-box.ts';
 import type { SignedChanges, SignedSnapshot } from './signed.ts';
 
 /** What shows that a snapshot came from management: the signed one it began with, and each signed change since, in order. */
@@ -10,6 +11,8 @@ export type Provenance = { readonly base: SignedSnapshot; readonly steps: readon
 export type Generation = {
   readonly snapshot: HeldSnapshot;
   readonly kept: Readonly<Record<string, GatewayObject>>;
+  /** Secrets of those: sealed for this node, as they came. */
+  readonly boxes?: Readonly<Record<string, NodeBox>>;
   /** Absent when it came by a function call. */
   readonly provenance?: Provenance;
 };

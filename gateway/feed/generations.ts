@@ -64,6 +64,7 @@ type Written = {
   readonly snapshot?: unknown;
   readonly provenance?: { readonly base: unknown; readonly steps: unknown };
   readonly kept?: Generation['kept'];
+  readonly boxes?: Generation['boxes'];
 };
 
 /** First line: SHA-256 of the rest. */
@@ -72,11 +73,11 @@ async function read(path: string, trust: Trust | undefined): Promise<KeptGenerat
   const end = text.indexOf('\n');
   const body = text.slice(end + 1);
   if (end !== 64 || sha256(body) !== text.slice(0, end)) throw new Error('its checksum does not fit');
-  const { snapshot, provenance, kept = {} } = JSON.parse(body) as Written;
+  const { snapshot, provenance, kept = {}, boxes = {} } = JSON.parse(body) as Written;
   const { mtimeMs: currentMs } = await stat(path);
   if (trust) {
     const proven = trust.checkKept(provenance?.base, provenance?.steps);
-    return { snapshot: resultOf(proven), kept, provenance: proven, currentMs };
+    return { snapshot: resultOf(proven), kept, boxes, provenance: proven, currentMs };
   }
   const plain = provenance === undefined ? snapshot : (provenance as Provenance).base;
   if (!isSnapshot(plain)) throw new Error('it is no snapshot');

@@ -1,8 +1,10 @@
 /** The feed over HTTP, for a gateway in a process of its own: long polls, a node token, answers that are checked before they count. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
 import { Agent, request } from 'undici';
 import { shortPosition } from '../../domain/event-store.ts';
 import { type Feed, FeedRefusal } from './feed.ts';
+import type { NodeKey } from './node-key.ts';
 import type { Trust } from './trust.ts';
 
 export type HttpFeedOptions = {
@@ -13,6 +15,8 @@ export type HttpFeedOptions = {
   /** Labels of this node: with some it gets only the APIs that share one. */
   readonly tags: readonly string[];
   readonly trust: Trust;
+  /** With it secrets are asked for, and registered by reports is what they are sealed for. */
+  readonly nodeKey?: Pick<NodeKey, 'node' | 'publicKey'>;
   /** PEM of authorities beside those of the system. */
   readonly ca?: string | undefined;
   /** How long an answer may take to begin. Longer than a long poll. */
@@ -31,22 +35,29 @@ export type HttpFeed = Feed & {
 const defaultAnswerTimeoutMs = 60_000;
 const maxAnswerBytes = 1_073_741_824;
 
+/** So long a snapshot waits for the first report. */
+const reportWaitMs = 2_000;
+
 export function createHttpFeed(options: HttpFeedOptions): HttpFeed {
-  const { url, tags, trust } = options;
+  const { url, tags, trust, nodeKey } = options;
   let access: Access = options;
   let agent = agentFor(options);
+  /** Secrets are for a key that is registered: the first report goes before the first snapshot, whatever becomes of it. */
+  const reported = Promise.withResolvers<void>();
+  const headers = nodeKey ? { 'x-svc-node': nodeKey.node, 'x-svc-node-key': nodeKey.publicKey } : {};
   const labels = tags.length === 0 ? {} : { tags: tags.join(',') };
   const ask = (method: 'GET' | 'POST', path: string, extra: Asked): Promise<Answer> =>
     send(agent, { url, token: access.token }, method, path, extra);
   return {
     async snapshot(signal) {
-      const { status, body } = await ask('GET', '/api/feed/snapshot', { query: labels, signal });
+      if (nodeKey) await Promise.race([reported.promise, pause(reportWaitMs, undefined, { signal, ref: false })]);
+      const { status, body } = await ask('GET', '/api/feed/snapshot', { query: labels, headers, signal });
       if (status !== 200) throw refusalOf(status, body, options.url);
       return trust.checkSnapshot(body);
     },
     async changes({ logId, era, position }, signal) {
       const query = { after: shortPosition(position), log: logId, era: String(era), ...labels };
-      const { status, body } = await ask('GET', '/api/feed/changes', { query, signal });
+      const { status, body } = await ask('GET', '/api/feed/changes', { query, headers, signal });
       if (status === 410) return { tooOld: true };
       if (status !== 200) throw refusalOf(status, body, options.url);
       const answer = trust.checkChanges(body);
@@ -57,8 +68,14 @@ export function createHttpFeed(options: HttpFeedOptions): HttpFeed {
     },
     async report({ node, ...report }) {
       const path = `/api/gateways/${encodeURIComponent(node)}/reports`;
-      const { status, body } = await ask('POST', path, { body: report, signal: AbortSignal.timeout(10_000) });
-      if (status !== 200) throw refusalOf(status, body, options.url);
+      const { publicKey } = nodeKey ?? {};
+      const told = publicKey === undefined ? report : { ...report, publicKey };
+      try {
+        const { status, body } = await ask('POST', path, { body: told, signal: AbortSignal.timeout(10_000) });
+        if (status !== 200) throw refusalOf(status, body, options.url);
+      } finally {
+        reported.resolve();
+      }
     },
     renew(next) {
       const before = agent;
@@ -85,6 +102,7 @@ const agentFor = ({ ca, answerTimeoutMs = defaultAnswerTimeoutMs }: Pick<HttpFee
 type Asked = {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 };
 
@@ -95,13 +113,14 @@ async function send(
   { url, token }: Pick<HttpFeedOptions, 'url' | 'token'>,
   method: 'GET' | 'POST',
   path: string,
-  { query, body, signal }: Asked,
+  { query, body, headers, signal }: Asked,
 ): Promise<Answer> {
   try {
     const response = await request(new URL(path, url), {
       ...{ dispatcher, method, signal },
       ...(query === undefined ? {} : { query }),
       headers: {
+        ...headers,
         authorization: `Bearer ${token}`,
         accept: 'application/json, application/problem+json',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -135,6 +154,7 @@ function refusalOf(status: number, body: unknown, url: string): FeedRefusal {
     case 'other_log':
     case 'position_ahead':
     case 'node_superseded':
+    case 'node_key_unknown':
       return new FeedRefusal(code, text);
     default:
   }

@@ -90,10 +90,10 @@ const keyOf = (object: unknown): string => {
 
 /** What a signature and its check need beside the configuration itself. */
 export const isProvenSnapshot = (value: unknown): value is SignedSnapshot =>
-  isSnapshot(value) && areProofs(value, 'createdAt', 'group', 'sha256', 'publicKey');
+  isSnapshot(value) && areProofs(value, 'createdAt', 'group', 'sha256', 'publicKey') && hasBoxes(value);
 
 export function areProvenChanges(value: unknown): value is SignedChanges {
-  if (!isRecord(value) || !areProofs(value, 'logId', 'after', 'next')) return false;
+  if (!isRecord(value) || !areProofs(value, 'logId', 'after', 'next') || !hasBoxes(value)) return false;
   return Number.isSafeInteger(value['era']) && areChanges(value['changes'], value['next']);
 }
 
@@ -104,3 +104,23 @@ const areProofs = (value: object, ...names: readonly string[]): boolean => {
     Array.isArray(tags) && areTexts(...tags) && areTexts(...['keyId', 'signature', ...names].map((name) => of[name]))
   );
 };
+
+/** Secrets for this node, where there are some. */
+function hasBoxes(value: object): boolean {
+  const { secrets } = value as { readonly secrets?: unknown };
+  if (secrets === undefined) return true;
+  if (!isRecord(secrets)) return false;
+  const { node, recipient, signature, boxes } = secrets;
+  return areTexts(node, recipient, signature) && isRecord(boxes) && Object.values(boxes).every(isBox);
+}
+
+function isBox(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { era, position, enc, secrets } = value;
+  return (
+    Number.isSafeInteger(era) &&
+    areTexts(position, enc) &&
+    Array.isArray(secrets) &&
+    secrets.every((one) => isRecord(one) && areTexts(one['pointer'], one['box']))
+  );
+}

@@ -22,6 +22,8 @@ export type SubscriptionOptions = {
    * of those that it had to reject. `kept` are those of the generation on disk.
    */
   readonly apply: (generation: Generation, source: SnapshotSource) => Readonly<Record<string, GatewayObject>>;
+  /** Grows when secrets were opened that were closed before. Default: never. */
+  readonly opened?: () => number;
   /** The log has moved on without a change. */
   readonly advance: (position: string) => void;
   readonly swapEveryMs?: number;
@@ -50,6 +52,8 @@ export class Subscription {
   #snapshot: HeldSnapshot | undefined;
   #provenance: Provenance | undefined;
   #applied: HeldSnapshot | undefined;
+  /** At the last swap. */
+  #opened = 0;
   #lastSwapMs = Number.NEGATIVE_INFINITY;
   #toSave: Generation | undefined;
   #saving: Promise<void> | undefined;
@@ -181,7 +185,8 @@ export class Subscription {
     this.#provenance = provenanceOf(answer);
     // The same place again says nothing new; what runs may hold kept objects that the answer does not.
     const isSamePlace = current && answer.era === current.era && answer.position === current.position;
-    if (isSamePlace && answer.format === current.format) return true;
+    const isOpen = this.#options.opened === undefined || this.#options.opened() === this.#opened;
+    if (isSamePlace && answer.format === current.format && isOpen) return true;
     const taken = hold(answer);
     this.#alarmOnShrink(taken);
     this.#snapshot = taken;
@@ -241,6 +246,7 @@ export class Subscription {
     const provenance = this.#provenance === undefined ? {} : { provenance: this.#provenance };
     this.#lastSwapMs = clock.monotonic();
     this.#applied = snapshot;
+    this.#opened = this.#options.opened?.() ?? 0;
     try {
       const keptNow = apply({ snapshot, kept }, source);
       if (source !== 'disk') this.#save({ snapshot, kept: keptNow, ...provenance });

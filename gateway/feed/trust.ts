@@ -4,7 +4,14 @@ import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Log } from '../ports.ts';
 import { FeedRefusal } from './feed.ts';
-import { areSignedChanges, isSignedSnapshot, keyIdOf, type SignedChanges, type SignedSnapshot } from './signed.ts';
+import {
+  areSignedChanges,
+  areSignedSecrets,
+  isSignedSnapshot,
+  keyIdOf,
+  type SignedChanges,
+  type SignedSnapshot,
+} from './signed.ts';
 import { areProvenChanges, isProvenSnapshot } from './snapshot-shape.ts';
 
 export interface Trust {
@@ -37,7 +44,9 @@ export function openTrust({ file, isGiven, log }: TrustOptions): Trust {
     async checkSnapshot(answer) {
       if (!isProvenSnapshot(answer)) throw malformed('is no signed snapshot');
       demandKey(answer.keyId);
-      demand(isSignedSnapshot(answer, pinned?.publicKey ?? answer.publicKey), 'the snapshot');
+      const key = pinned?.publicKey ?? answer.publicKey;
+      demand(isSignedSnapshot(answer, key), 'the snapshot');
+      demand(areSignedSecrets(answer, key), 'the secrets of the snapshot');
       if (!pinned) {
         await pin(file, answer.publicKey);
         pinned = { publicKey: answer.publicKey, keyId: answer.keyId };
@@ -49,15 +58,18 @@ export function openTrust({ file, isGiven, log }: TrustOptions): Trust {
       if (!areProvenChanges(answer)) throw malformed('is no signed list of changes');
       demandKey(answer.keyId);
       demand(pinned !== undefined && areSignedChanges(answer, pinned.publicKey), 'the changes');
+      demand(pinned !== undefined && areSignedSecrets(answer, pinned.publicKey), 'the secrets of the changes');
       return answer;
     },
     checkKept(base, steps) {
       if (!isProvenSnapshot(base) || !Array.isArray(steps)) throw malformed('is not signed');
       demandKey(base.keyId);
       demand(isSignedSnapshot(base, base.publicKey), 'its snapshot');
+      demand(areSignedSecrets(base, base.publicKey), 'its secrets');
       for (const step of steps as unknown[]) {
         if (!areProvenChanges(step)) throw malformed('has changes that are not signed');
         demand(areSignedChanges(step, base.publicKey), 'its changes');
+        demand(areSignedSecrets(step, base.publicKey), 'its secrets');
       }
       return { base, steps: steps as readonly SignedChanges[] };
     },

@@ -1,72 +1,109 @@
-/** Secrets of definitions in memory: opened as objects come in, handed out when an API is compiled, and never written anywhere. */
+/** Secrets of objects in memory: opened as objects come in, handed out when an API is compiled, and never written anywhere. */
+import { setImmediate as turn } from 'node:timers/promises';
 import type { ApiDocument } from '../../domain/api/definition.ts';
 import { isNeeded } from '../../domain/api/secret-fields.ts';
 import { type HeldSecret, kidOf, revealed, type SealedSecrets } from '../../domain/document-secrets.ts';
-import { apiStream, toApiId, toWebhookId, webhookStream } from '../../domain/ids.ts';
 import { pathOf } from '../../domain/secret-places.ts';
-import type { ApiObject, GatewayObject, GatewaySnapshot, WebhookObject } from '../../projections/gateway-snapshot.ts';
+import { type GatewayObject, type GatewaySnapshot, objectKey } from '../../projections/gateway-snapshot.ts';
 import type { Log } from '../ports.ts';
 import type { Feed } from './feed.ts';
 import type { Generation } from './generation.ts';
 import type { Generations } from './generations.ts';
+import type { NodeBox } from './node-box.ts';
+import type { NodeKey } from './node-key.ts';
+import { type OpenedObject, secretsOf, streamOf, withheldOf } from './object-secrets.ts';
+import type { NodeSecrets } from './signed.ts';
 
 /** Opens what an event on a stream has sealed. One whose key is gone, or that was changed, comes without its text. */
 export type OpenSecrets = (stream: string, sealed: SealedSecrets) => Promise<readonly HeldSecret[]>;
 
-/** What gateways send. Those of access keys belong to schemes that they do not run: they stay closed. */
-type Revealing = ApiObject | WebhookObject;
+export type VaultOptions = {
+  /** The ring, in the process of management. */
+  readonly open?: OpenSecrets | undefined;
+  /** The key of this node, in a process of its own. Without both nothing is ever opened. */
+  readonly key?: NodeKey | undefined;
+  readonly log: Log;
+};
 
-const isRevealing = (object: GatewayObject): object is Revealing => object.kind === 'api' || object.kind === 'webhook';
+/** Boxes by object and event, and the log that they are of. */
+type Boxes = { readonly logId: string; readonly byName: ReadonlyMap<string, NodeBox> };
 
-const neededOf = (object: GatewayObject): SealedSecrets | undefined =>
-  isRevealing(object) ? object.body.sealed : undefined;
+/** Of an answer what is about secrets. */
+type Answered = { readonly logId: string; readonly secrets?: NodeSecrets };
 
-const streamOf = ({ kind, id }: GatewayObject): string =>
-  kind === 'webhook' ? webhookStream(toWebhookId(id)) : apiStream(toApiId(id));
+/** What a box held. */
+type Boxed = { readonly box: NodeBox; readonly clear: ReadonlyMap<string, string> };
+
+/** Between two turns of the process. */
+const busyMs = 10;
 
 export class Vault {
   readonly #open: OpenSecrets | undefined;
+  readonly #key: NodeKey | undefined;
   readonly #log: Log;
   /** By the name of the data key: one name, one secret. */
   #clear: ReadonlyMap<string, string> = new Map();
+  /** By object and event. */
+  #boxed: ReadonlyMap<string, Boxed> = new Map();
+  #opened = 0;
 
-  /** Without `open` nothing is ever opened: a gateway in a process of its own gets no secrets. */
-  constructor(open: OpenSecrets | undefined, log: Log) {
+  constructor({ open, key, log }: VaultOptions) {
     this.#open = open;
+    this.#key = key;
     this.#log = log;
   }
 
+  /** Grows when something was opened that was closed before. */
+  get opened(): number {
+    return this.#opened;
+  }
+
   /** Rejects when it cannot be told whether a secret opens: what runs goes on, and it is tried again. */
-  async take(objects: Iterable<GatewayObject>): Promise<void> {
-    if (!this.#open) return;
+  async take(objects: Iterable<GatewayObject>, boxes?: Boxes): Promise<void> {
+    const clear = new Map<string, string>();
+    const boxed = new Map<string, Boxed>();
+    const closed: string[] = [];
+    let sinceMs = performance.now();
     for (const object of objects) {
-      const sealed = neededOf(object);
-      if (!sealed || sealed.secrets.every((secret) => this.#clear.has(kidOf(secret)))) continue;
-      const opened = await this.#open(streamOf(object), sealed);
-      const found = opened.flatMap(({ kid, clear }) => (clear === undefined ? [] : [[kid, clear] as const]));
-      this.#clear = new Map([...this.#clear, ...found]);
+      for (const [kid, text] of await this.#fromRing(object)) clear.set(kid, text);
+      const found = boxes && this.#fromBox(object, boxes);
+      if (found === 'closed') closed.push(nameOf(object));
+      else if (found) boxed.set(nameOf(object), found);
+      if (performance.now() - sinceMs < busyMs) continue;
+      await turn();
+      sinceMs = performance.now();
+    }
+    this.#opened += clear.size + boxed.size;
+    if (clear.size > 0) this.#clear = new Map([...this.#clear, ...clear]);
+    if (boxed.size > 0) this.#boxed = new Map([...this.#boxed, ...boxed]);
+    if (closed.length > 0) {
+      const some = closed.slice(0, maxNamed);
+      this.#log.error('secrets that were sealed for this node do not open', { count: closed.length, objects: some });
     }
   }
 
   /** Forgets what no object has any more. */
   keepOnly(objects: Iterable<GatewayObject>): void {
-    const kids = new Set([...objects].flatMap((object) => (neededOf(object)?.secrets ?? []).map(kidOf)));
-    if ([...this.#clear.keys()].some((kid) => !kids.has(kid))) {
-      this.#clear = new Map([...this.#clear].filter(([kid]) => kids.has(kid)));
-    }
+    const all = [...objects];
+    const kids = new Set(all.flatMap((object) => (secretsOf(object)?.secrets ?? []).map(kidOf)));
+    const names = new Set(all.map(nameOf));
+    this.#clear = only(this.#clear, kids);
+    this.#boxed = only(this.#boxed, names);
   }
 
-  /** The document to run. `missing`: places whose secret the API needs and this node does not have. */
-  reveal({ kind, body }: Revealing): { readonly document: ApiDocument; readonly missing: readonly string[] } {
-    const { document, sealed, withheld = [] } = body;
-    const places = (sealed?.secrets ?? []).map((secret) => {
-      const clear = this.#clear.get(kidOf(secret));
-      return { pointer: secret.pointer, ...(clear === undefined ? {} : { clear }) };
-    });
-    const closed = [...withheld, ...places.flatMap(({ pointer, clear }) => (clear === undefined ? [pointer] : []))];
+  /** The document to run. `missing`: places whose secret the object needs and this node does not have. */
+  reveal(object: OpenedObject): { readonly document: ApiDocument; readonly missing: readonly string[] } {
+    const { document, sealed } = object.body;
+    const boxed = this.#boxed.get(nameOf(object));
+    const places = [
+      ...(sealed?.secrets ?? []).map((one) => ({ pointer: one.pointer, clear: this.#clear.get(kidOf(one)) })),
+      ...withheldOf(object).map((pointer) => ({ pointer, clear: boxed?.clear.get(pointer) })),
+    ];
+    const closed = places.flatMap(({ pointer, clear }) => (clear === undefined ? [pointer] : []));
     // All of a webhook is sent.
-    const missing = kind === 'api' ? closed.filter((pointer) => isNeeded(document, pathOf(pointer))) : closed;
-    return { document: revealed(document, places), missing };
+    const missing = object.kind === 'api' ? closed.filter((pointer) => isNeeded(document, pathOf(pointer))) : closed;
+    const known = places.flatMap(({ pointer, clear }) => (clear === undefined ? [] : [{ pointer, clear }]));
+    return { document: revealed(document, known), missing };
   }
 
   /** The feed, with the secrets of what it brings opened before anybody sees it. */
@@ -75,13 +112,16 @@ export class Vault {
       report: (report) => feed.report(report),
       snapshot: async (signal) => {
         const snapshot = await feed.snapshot(signal);
-        await this.take(objectsOf(snapshot));
+        const objects = objectsOf(snapshot);
+        this.#sayWithheld(objects, snapshot);
+        await this.take(objects, this.#boxesOf(snapshot));
         return snapshot;
       },
       changes: async (after, signal) => {
         const answer = await feed.changes(after, signal);
         if (answer && 'changes' in answer && Array.isArray(answer.changes)) {
-          await this.take(answer.changes.flatMap((change) => (change.op === 'upsert' ? [change.object] : [])));
+          const objects = answer.changes.flatMap((change) => (change.op === 'upsert' ? [change.object] : []));
+          await this.take(objects, this.#boxesOf({ ...answer, logId: after.logId }));
         }
         return answer;
       },
@@ -91,12 +131,13 @@ export class Vault {
   /** The same for what the disk has. A ring that does not answer costs the APIs that need it, not the start. */
   behindDisk(generations: Generations): Generations {
     return {
-      save: (generation) => generations.save(generation),
+      save: (generation) => generations.save({ ...generation, boxes: this.#boxesFor(generation.kept) }),
       confirm: (nowMs) => generations.confirm(nowMs),
       load: async () => {
         const generation = await generations.load();
         if (generation) {
-          await this.take([...objectsOf(generation.snapshot), ...Object.values(generation.kept)]).catch(
+          const { snapshot, kept } = generation;
+          await this.take([...objectsOf(snapshot), ...Object.values(kept)], this.#boxesOn(generation)).catch(
             (error: unknown) => this.#log.error('secrets of the configuration on disk do not open', { error }),
           );
         }
@@ -104,7 +145,75 @@ export class Vault {
       },
     };
   }
+
+  #sayWithheld(objects: readonly GatewayObject[], { secrets }: Answered): void {
+    if (!this.#key || secrets || !objects.some((object) => withheldOf(object).length > 0)) return;
+    const { node } = this.#key;
+    this.#log.warn('management gives this node no secrets: gateway.node_token belongs to no gateway', { node });
+  }
+
+  async #fromRing(object: GatewayObject): Promise<readonly (readonly [string, string])[]> {
+    const sealed = secretsOf(object);
+    if (!this.#open || !sealed || sealed.secrets.every((secret) => this.#clear.has(kidOf(secret)))) return [];
+    const opened = await this.#open(streamOf(object), sealed);
+    return opened.flatMap(({ kid, clear }) => (clear === undefined ? [] : [[kid, clear] as const]));
+  }
+
+  /** Undefined where there is nothing to open, or where it is open. One that does not costs what needs it, no more. */
+  #fromBox(object: GatewayObject, { logId, byName }: Boxes): Boxed | 'closed' | undefined {
+    const name = nameOf(object);
+    const box = byName.get(name);
+    if (!this.#key || !box || this.#boxed.has(name) || withheldOf(object).length === 0) return undefined;
+    const { kind, id, position } = object;
+    try {
+      const opened = this.#key.open({ logId, era: box.era, kind, id, position }, box);
+      return { box, clear: new Map(opened.map(({ pointer, clear }) => [pointer, clear])) };
+    } catch {
+      return 'closed';
+    }
+  }
+
+  #boxesOf({ logId, secrets }: Answered): Boxes {
+    return { logId, byName: new Map(this.#entriesOf(secrets)) };
+  }
+
+  #boxesOn({ snapshot, provenance, boxes = {} }: Generation): Boxes {
+    const told = [provenance?.base.secrets, ...(provenance?.steps ?? []).map(({ secrets }) => secrets)];
+    const entries = told.flatMap((secrets) => this.#entriesOf(secrets));
+    return { logId: snapshot.logId, byName: new Map([...namedBoxes(boxes), ...entries]) };
+  }
+
+  /** What was sealed for another key does not open: this node had another one, or another name. */
+  #entriesOf(secrets: NodeSecrets | undefined): readonly (readonly [string, NodeBox])[] {
+    if (!secrets || !this.#key) return [];
+    const { node, keyId } = this.#key;
+    if (secrets.node === node && secrets.recipient === keyId) return namedBoxes(secrets.boxes);
+    this.#log.warn('secrets were sealed for another key than that of this node', {
+      ...{ node: secrets.node, keyId: secrets.recipient, ownKeyId: keyId },
+    });
+    return [];
+  }
+
+  /** What runs in place of rejected objects stands in no answer any more: its boxes are kept with it. */
+  #boxesFor(kept: Generation['kept']): Readonly<Record<string, NodeBox>> {
+    const found = Object.entries(kept).flatMap(([key, object]) => {
+      const boxed = this.#boxed.get(nameOf(object));
+      return boxed ? [[key, boxed.box] as const] : [];
+    });
+    return Object.fromEntries(found);
+  }
 }
+
+/** So many objects are named in one line of the log. */
+const maxNamed = 10;
+
+const nameOf = ({ kind, id, position }: GatewayObject): string => `${objectKey(kind, id)}@${position}`;
+
+const namedBoxes = (boxes: NodeSecrets['boxes']): readonly (readonly [string, NodeBox])[] =>
+  Object.entries(boxes).map(([key, box]) => [`${key}@${box.position}`, box]);
+
+const only = <Value>(map: ReadonlyMap<string, Value>, names: ReadonlySet<string>): ReadonlyMap<string, Value> =>
+  [...map.keys()].every((name) => names.has(name)) ? map : new Map([...map].filter(([name]) => names.has(name)));
 
 /** What is malformed is refused by those who read it. */
 const objectsOf = (snapshot: GatewaySnapshot | Generation['snapshot']): readonly GatewayObject[] =>

@@ -80,7 +80,7 @@ async function startTraffic(
   if (roles.includes('gateway')) {
     const { url, controlUrl } = await startGatewayRole(settings, {
       source: openSource(settings, management?.feed, log, stack),
-      // What another management plane sends has secrets of another ring, and none of them at all.
+      // What another management plane sends is sealed for the key of this node.
       openSecrets: settings.gateway.managementUrl === undefined ? management?.openSecrets : undefined,
       records,
       log,

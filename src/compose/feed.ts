@@ -3,16 +3,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Feed } from '../../gateway/feed/feed.ts';
 import { createHttpFeed } from '../../gateway/feed/http-feed.ts';
+import { type NodeKey, openNodeKey } from '../../gateway/feed/node-key.ts';
 import { seedFrom } from '../../gateway/feed/seed.ts';
 import type { SignedSnapshot } from '../../gateway/feed/signed.ts';
 import { openTrust, type Trust } from '../../gateway/feed/trust.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
+import { gatewayFolder, nodeIdOf } from './node-id.ts';
 
-/** `trust` and `seed` are for what was signed by another process. */
+/** All but the feed are for what was signed and sealed by another process. */
 export type Source = {
   readonly feed: Feed;
   readonly trust?: Trust;
+  readonly nodeKey?: NodeKey;
   readonly seed?: () => Promise<SignedSnapshot>;
   /** Takes the node token and the authorities of management anew. Throws when they do not read. */
   readonly renewAccess?: (settings: Settings) => void;
@@ -32,20 +35,28 @@ export function openSource(
       '--role gateway without --role management needs gateway.management_url and gateway.node_token: where the configuration comes from',
     );
   }
-  const file = managementKeyFile ?? join(settings.dataDirectory, 'gateway', 'management-key.pem');
+  const directory = gatewayFolder(settings);
+  const file = managementKeyFile ?? join(directory, 'management-key.pem');
   const trust = openTrust({ file, isGiven: managementKeyFile !== undefined, log });
-  const feed = openHttpFeed(settings, managementUrl, trust, log);
+  const nodeKey = openNodeKey(join(directory, 'node-key.pem'), nodeIdOf(settings), log);
+  const feed = openHttpFeed(settings, managementUrl, { trust, nodeKey }, log);
   stack.defer(() => feed.close());
   const renewAccess = ({ gateway }: Settings): void => feed.renew(accessOf(gateway));
-  return { feed, trust, renewAccess, ...(configSeed === undefined ? {} : { seed: () => seedFrom(configSeed, trust) }) };
+  const seed = configSeed === undefined ? {} : { seed: () => seedFrom(configSeed, trust) };
+  return { feed, trust, nodeKey, renewAccess, ...seed };
 }
 
-function openHttpFeed({ gateway }: Settings, url: string, trust: Trust, log: ProcessLog) {
+function openHttpFeed(
+  { gateway }: Settings,
+  url: string,
+  keys: { readonly trust: Trust; readonly nodeKey: NodeKey },
+  log: ProcessLog,
+) {
   const { protocol, hostname } = new URL(url);
   if (protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
     log.warn('gateway.management_url is not https: token and configuration can be read on the way');
   }
-  return createHttpFeed({ url, tags: gateway.tags.toSorted(), trust, ...accessOf(gateway) });
+  return createHttpFeed({ url, tags: gateway.tags.toSorted(), ...keys, ...accessOf(gateway) });
 }
 
 function accessOf({ nodeToken: token, managementCaFile }: Settings['gateway']) {

@@ -1,6 +1,4 @@
 /** The gateway role: its node id, its lane in the record log, and the gateway itself. */
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCheckApi } from '../../gateway/check-api.ts';
 import type { OpenSecrets } from '../../gateway/feed/vault.ts';
@@ -11,6 +9,7 @@ import { memoryCounters } from '../stores/runtime/memory-counters.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
 import { localUrl } from './addresses.ts';
 import type { Source } from './feed.ts';
+import { gatewayFolder, nodeIdOf } from './node-id.ts';
 import { outboxOpener } from './outbox.ts';
 import { type Reread, renewer } from './renew.ts';
 
@@ -30,10 +29,9 @@ type Surroundings = {
 
 export async function startGatewayRole(settings: Settings, surroundings: Surroundings): Promise<GatewayRole> {
   const { source, records, log, version, openSecrets, stack, reread } = surroundings;
-  const { listen, controlListen, gracefulShutdownTimeoutMs, nodeId, ...rest } = settings.gateway;
-  const directory = join(settings.dataDirectory, 'gateway');
-  mkdirSync(directory, { recursive: true });
-  const node = nodeId ?? keptNodeId(directory);
+  const { listen, controlListen, gracefulShutdownTimeoutMs, nodeId: _, ...rest } = settings.gateway;
+  const directory = gatewayFolder(settings);
+  const node = nodeIdOf(settings);
   const lane = await records.openLane(node);
   const clock = { now: () => Date.now(), monotonic: () => performance.now() };
   const { enabled: analytics, frame, bufferBytes } = settings.analytics;
@@ -53,13 +51,4 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
   });
   stack.defer(() => gateway.stop(gracefulShutdownTimeoutMs));
   return { url: localUrl(gateway.address), controlUrl: localUrl(gateway.controlAddress) };
-}
-
-/** The name under which this node's records stand in the log; it stays the same across starts. */
-function keptNodeId(directory: string): string {
-  const file = join(directory, 'node-id');
-  if (existsSync(file)) return readFileSync(file, 'utf8').trim();
-  const node = `node-${randomBytes(4).toString('hex')}`;
-  writeFileSync(file, `${node}\n`, { flag: 'wx' });
-  return node;
 }

@@ -1,16 +1,25 @@
 /** Whose secrets a request may get: those of the gateway that its token belongs to, sealed for the key that this one registered. */
+import type { EventStore } from '../../domain/event-store.ts';
 import { type NodeId, toNodeId } from '../../domain/ids.ts';
 import { coversNode } from '../../domain/token.ts';
 import { readNodeKey } from '../../gateway/feed/node-box.ts';
 import { nodeOf } from '../../projections/nodes.ts';
+import type { Projector } from '../../projections/projector.ts';
+import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import type { Caller } from './authenticate.ts';
 import type { Call } from './call.ts';
 import { awaitPosition } from './conditional.ts';
 import { Rejection } from './errors.ts';
-import type { Services } from './route.ts';
 
 /** A gateway and its key. */
 export type Recipient = { readonly node: NodeId; readonly publicKey: string };
+
+/** Where it is found out which key a gateway registered. */
+type Knowing = {
+  readonly models: ReadModelStore;
+  readonly projector: Pick<Projector, 'waitFor'>;
+  readonly store: Pick<EventStore, 'head'>;
+};
 
 /** Throws 403 when the token belongs to another gateway. One that belongs to none may report for any. */
 export function demandOwnNode({ node: bound }: Pick<Caller, 'node'>, node: NodeId): void {
@@ -33,7 +42,7 @@ export function registeredKey({ node }: Pick<Caller, 'node'>, publicKey: unknown
 /** Undefined for whoever sees masks: every token that belongs to no gateway. Throws 409 for a key that is not registered. */
 export async function recipientOf(
   { caller, header }: Call,
-  { models, projector, store }: Pick<Services, 'models' | 'projector' | 'store'>,
+  { models, projector, store }: Knowing,
 ): Promise<Recipient | undefined> {
   const [name, publicKey] = [header('x-svc-node'), header('x-svc-node-key')];
   if (caller.node === undefined || name === undefined || publicKey === undefined) return undefined;

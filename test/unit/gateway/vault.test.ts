@@ -34,7 +34,7 @@ describe('the vault of a gateway', () => {
   beforeEach(() => asked.splice(0));
 
   it('opens a secret once, and reveals it', async () => {
-    const vault = new Vault(open, keptLog());
+    const vault = new Vault({ open, log: keptLog() });
     await vault.take([object('one')]);
     await vault.take([object('one')]);
     expect(asked).to.deep.equal(['api-told']);
@@ -43,9 +43,9 @@ describe('the vault of a gateway', () => {
   });
 
   it('names what is missing: without a ring, without the key, without the sealed form', async () => {
-    const closed = new Vault(undefined, keptLog());
+    const closed = new Vault({ log: keptLog() });
     await closed.take([object('one')]);
-    const gone = new Vault(async () => [{ pointer: place, kid: 'one' }], keptLog());
+    const gone = new Vault({ open: async () => [{ pointer: place, kid: 'one' }], log: keptLog() });
     await gone.take([object('one')]);
     for (const [vault, one] of [
       [closed, object('one')],
@@ -57,7 +57,7 @@ describe('the vault of a gateway', () => {
   });
 
   it('forgets what no object has', async () => {
-    const vault = new Vault(open, keptLog());
+    const vault = new Vault({ open, log: keptLog() });
     await vault.take([object('one'), object('two')]);
     vault.keepOnly([object('two')]);
     expect(vault.reveal(object('one')).missing).to.deep.equal([place]);
@@ -67,7 +67,7 @@ describe('the vault of a gateway', () => {
   it('lets a feed fail when the ring does not answer, and a start from the disk go on', async () => {
     const failing: OpenSecrets = () => Promise.reject(new Error('the ring is away'));
     const log = keptLog();
-    const vault = new Vault(failing, log);
+    const vault = new Vault({ open: failing, log });
     const standing = { logId: 'log', era: 0, position: '1', revision: '1' };
     const snapshot: GatewaySnapshot = { format: 1, ...standing, objects: { 'api:told': object('one') } };
     const held = hold(snapshot);
