@@ -9,6 +9,7 @@ import { organisationChange } from './gateway-objects/organisation.ts';
 import { policyChange } from './gateway-objects/policy.ts';
 import { redeliveryChange } from './gateway-objects/redelivery.ts';
 import { reloadChange } from './gateway-objects/reload.ts';
+import { shreddedChange } from './gateway-objects/shredded-secret.ts';
 import { webhookChange } from './gateway-objects/webhook.ts';
 import {
   type GatewayChange,
@@ -43,7 +44,7 @@ export const gatewayCategories: readonly string[] = ['api', 'key', 'policy', 'we
 
 export const gatewayConfig: Projection = {
   name: 'gateway_config',
-  version: 4,
+  version: 5,
   collections: [objects, removals, meta],
   filter: { categories: gatewayCategories },
   onPoison: 'stop',
@@ -101,6 +102,9 @@ function changeOf(recorded: Recorded<DomainEvent>, find: FindBefore): GatewayCha
     case 'OrganisationCreated':
     case 'OrganisationUpdated':
       return organisationChange({ ...recorded, event });
+    case 'SecretShredded':
+      // Categories of streams with secrets are the kinds of their objects.
+      return shreddedChange({ ...recorded, event }, (kind, id) => find(`${kind}:${id}`));
     case 'GatewayReloadRequested':
       return reloadChange({ ...recorded, event });
     case 'CertificateImported':
@@ -121,7 +125,6 @@ function changeOf(recorded: Recorded<DomainEvent>, find: FindBefore): GatewayCha
     case 'TokenUpdated':
     case 'TokenRotated':
     case 'TokenRevoked':
-    case 'SecretShredded':
       return undefined;
     default:
       return never(event);

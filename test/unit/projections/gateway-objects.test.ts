@@ -99,6 +99,36 @@ describe('objects of gateways', () => {
     expect(withheld(object!).body).to.deep.include({ withheld: ['/secret'] });
   });
 
+  describe('when a secret is shredded', () => {
+    const created = { ...golden('WebhookCreated'), secrets: [{ pointer: '/secret', secret: sealed }] } as DomainEvent;
+    const { webhookId } = created as Extract<DomainEvent, { type: 'WebhookCreated' }>;
+    const shredded = (stream: string, kid: string = sealed.kid): DomainEvent => ({
+      ...{ type: 'SecretShredded', orgId: org, stream, kid },
+    });
+    const standing = (...events: readonly DomainEvent[]) => Object.values(objectsAfter(created, ...events));
+
+    it('are the same at a new place, so that whoever has the secret takes them anew', () => {
+      const [before] = standing();
+      const [object, ...others] = standing(shredded(`webhook-${webhookId}`));
+      expect(others).to.deep.equal([]);
+      expect(object).to.deep.equal({ ...before!, position: padPosition('2') });
+    });
+
+    for (const [what, event] of [
+      ['that they had before', shredded(`webhook-${webhookId}`, 'earlier')],
+      ['of another one', shredded('webhook-other')],
+      ['of another kind', shredded(`api-${webhookId}`)],
+      ['of a certificate', shredded(`cert-${webhookId}`)],
+    ] as const) {
+      it(`stay where they are when it was one ${what}`, () => expect(standing(event)).to.deep.equal(standing()));
+    }
+
+    it('come to the same from the events of their organisation', () => {
+      const recorded = { id: 'e', stream: `org-${org}`, revision: 1n, position: '2', at: new Date(0), meta: {} };
+      expect(objectFrom([{ ...recorded, event: shredded(`webhook-${webhookId}`) }])).to.equal(undefined);
+    });
+  });
+
   it('tell of the last request to reload for each scope', () => {
     const asked = golden('GatewayReloadRequested');
     const objects = objectsAfter(asked, { ...asked, scope: 'all', reloadId: 'later' } as DomainEvent);
