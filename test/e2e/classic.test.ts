@@ -1,30 +1,22 @@
 /** A Classic definition as a user sends it: created over HTTP, served by the gateway, converted while requests go through. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { startSampleUpstream } from '../../src/compose/demo.ts';
 import { eventually } from '../support/eventually.ts';
+import { type Product, startProduct } from '../support/product.ts';
 import { recordsIn } from '../support/records.ts';
-import { type SvcProcess, startSvc } from '../support/svc-process.ts';
 
 type Seen = { readonly status: number; readonly answer: string | null; readonly code: string | undefined };
 
 describe('a Classic definition', function () {
   this.timeout(30_000);
-  const data = mkdtempSync(join(tmpdir(), 'svc-classic-'));
-  let svc: SvcProcess;
-  let upstream: Awaited<ReturnType<typeof startSampleUpstream>>;
+  let product: Product;
+  let svc: Product['svc'];
+  let upstream: Product['upstream'];
 
   before(async () => {
-    upstream = await startSampleUpstream(0);
-    svc = await startSvc({ data });
+    product = await startProduct();
+    ({ svc, upstream } = product);
   });
-  after(async () => {
-    await svc.kill();
-    await upstream.stop();
-    rmSync(data, { recursive: true, force: true });
-  });
+  after(() => product[Symbol.asyncDispose]());
 
   const post = (path: string, body: unknown): Promise<Response> =>
     svc.call(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });

@@ -1,35 +1,27 @@
 /** The whole path on real input, as a user sees it: command, event, projection, gateway, record, pump. One test per sentence. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
-import { startSampleUpstream } from '../../src/compose/demo.ts';
 import { apiDocument, openApi } from '../support/documents.ts';
 import { eventually } from '../support/eventually.ts';
+import { type Product, startProduct } from '../support/product.ts';
 import { type PrintedRecord, recordsIn } from '../support/records.ts';
-import { type SvcProcess, startSvc } from '../support/svc-process.ts';
 import { expired, selfSigned, signedBy } from '../support/test-ca.ts';
 
 const streamsType = 'application/vnd.svc.streams.oas';
 
 describe('the whole path', function () {
   this.timeout(30_000);
-  const data = mkdtempSync(join(tmpdir(), 'svc-path-'));
-  let svc: SvcProcess;
-  let upstream: Awaited<ReturnType<typeof startSampleUpstream>>;
+  let product: Product;
+  let svc: Product['svc'];
+  let upstream: Product['upstream'];
 
   before(async () => {
-    upstream = await startSampleUpstream(0);
-    svc = await startSvc({ data });
+    product = await startProduct();
+    ({ svc, upstream } = product);
   });
-  after(async () => {
-    await svc.kill();
-    await upstream.stop();
-    rmSync(data, { recursive: true, force: true });
-  });
+  after(() => product[Symbol.asyncDispose]());
 
   const send = (method: string, path: string, body: unknown, headers: Record<string, string> = {}) =>
     svc.call(path, {
@@ -334,7 +326,8 @@ describe('the whole path', function () {
       const before = { apis: await apis(), certs: await certs(), token: svc.token };
       expect(await svc.stop()).to.equal(0);
       const printed = svc.stdout;
-      svc = await startSvc({ data });
+      await product.restart();
+      ({ svc } = product);
       expect({ apis: await apis(), certs: await certs(), token: svc.token }).to.deep.equal(before);
       expect((await fetch(`${svc.gateway}/kept/after`)).status).to.equal(200);
       await recordOf('/after');

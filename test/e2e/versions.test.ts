@@ -2,27 +2,21 @@
 
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
-import { startSampleUpstream } from '../../src/compose/demo.ts';
 import { eventually } from '../support/eventually.ts';
 import { named, vendor } from '../support/management-refusals.ts';
+import { type Product, startProduct } from '../support/product.ts';
 import { recordsIn } from '../support/records.ts';
-import { type SvcProcess, startSvc } from '../support/svc-process.ts';
-import { temporaryFolder } from '../support/temporary.ts';
 
 describe('versions of an API, from command to record', function () {
   this.timeout(30_000);
-  const data = temporaryFolder('svc-versions-');
-  let svc: SvcProcess;
-  let upstream: Awaited<ReturnType<typeof startSampleUpstream>>;
+  let product: Product;
+  let svc: Product['svc'];
+  let upstream: Product['upstream'];
   before(async () => {
-    upstream = await startSampleUpstream(0);
-    svc = await startSvc({ data: data.path });
+    product = await startProduct();
+    ({ svc, upstream } = product);
   });
-  after(async () => {
-    await svc.kill();
-    await upstream.stop();
-    data[Symbol.dispose]();
-  });
+  after(() => product[Symbol.asyncDispose]());
 
   const send = async (method: string, path: string, body?: JsonObject): Promise<void> => {
     const sent = body ? { body: JSON.stringify(body), headers: vendor } : {};
