@@ -313,7 +313,7 @@ class RunningGateway implements Gateway {
   }
 
   #record(context: Context): void {
-    this.#events.refused(context);
+    this.#events.over(context);
     if (context.route.definition.trafficLogs) this.#recorder?.record(this.#makeRecord, context);
   }
 

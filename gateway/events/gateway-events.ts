@@ -69,9 +69,13 @@ export class GatewayEvents {
     if (isNeeded) void this.#open();
   }
 
-  /** The one place where refusals become events: called when a request is over. */
-  refused(context: Context): void {
+  /** The one place where what became of a request becomes events: called when it is over. */
+  over(context: Context): void {
     const { failure, route } = context;
+    for (const percent of context.quotaAlarms) {
+      const facts = { org: route.definition.orgId, key: context.session.keyId, trigger_limit: String(percent) };
+      this.#raise(context, 'TriggerExceeded', facts);
+    }
     const row = failure && raisedBy[failure.code];
     if (!row) return;
     const { message, reason } = row;

@@ -68,8 +68,16 @@ function memberProblems(path: Path, handler: JsonObject): readonly Problem[] {
 
 /** What can make them happen is not in this version. */
 const idle: readonly string[] = [
-  ...['QuotaExceeded', 'OrgQuotaExceeded', 'OrgRateLimitExceeded', 'TriggerExceeded', 'BreakerTripped'],
-  ...['BreakerReset', 'BreakerTriggered', 'HostDown', 'HostUp', 'UpstreamOAuthError', 'TokenCreated', 'TokenUpdated'],
+  ...[
+    'BreakerTripped',
+    'BreakerReset',
+    'BreakerTriggered',
+    'HostDown',
+    'HostUp',
+    'UpstreamOAuthError',
+    'TokenCreated',
+    'TokenUpdated',
+  ],
   ...['TokenDeleted', 'CertificateExpiringSoon', 'CertificateExpired', 'PluginRejected', 'PluginFailed'],
   'BundleRejected',
 ];
