@@ -77,7 +77,7 @@ export async function startManagementRole(
   startReactors(
     {
       ...{ store, cells, keyRing, signer, orgId, anchorCopy, models, projector, certExpiryDays, now, log },
-      ...{ directory, eventHandlers: [], allowLinkLocal: false },
+      ...{ directory, gateway: settings.gateway },
     },
     stack,
   );

@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EventHandler } from '../../domain/api/event-handlers.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { OrgId } from '../../domain/ids.ts';
 import { createLease, type Lease } from '../../domain/lease.ts';
 import type { SharedCells } from '../../domain/shared-cells.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
+import type { Settings } from '../config/settings.ts';
 import { createDeliveries } from '../management/deliveries.ts';
 import { startCertificateExpiry } from '../management/reactors/certificate-expiry.ts';
 import { startClaimSweeper } from '../management/reactors/claim-sweeper.ts';
@@ -34,9 +34,8 @@ export type ReactorOptions = {
   readonly projector: Pick<Projector, 'waitFor' | 'caughtUp' | 'changed'>;
   /** The data folder: events on their way to webhooks stand in it. */
   readonly directory: string;
-  /** `gateway.event_handlers`. */
-  readonly eventHandlers: readonly EventHandler[];
-  readonly allowLinkLocal: boolean;
+  /** Who hears of every event, and where webhooks may be. */
+  readonly gateway: Pick<Settings['gateway'], 'eventHandlers' | 'webhookAllowLinkLocal'>;
   /** `management.cert_expiry_days`. */
   readonly certExpiryDays: readonly number[];
   readonly now: () => Date;
@@ -69,12 +68,14 @@ export function startReactors(options: ReactorOptions, stack: AsyncDisposableSta
 
 /** Each node delivers what it has read; its outbox is opened when there is something for it. */
 function startTelling(options: ReactorOptions, lease: Lease, stack: AsyncDisposableStack): void {
-  const { store, cells, keyRing, models, projector, directory, eventHandlers, allowLinkLocal, log } = options;
+  const { store, cells, keyRing, models, projector, directory, gateway, log } = options;
   const outbox = join(directory, 'management', 'outbox');
   const events = startManagementEvents({
     ...{ cells, projector, lease, log, deliveries: createDeliveries(cells) },
-    sources: { store, models, secrets: keyRing, handlers: eventHandlers },
-    open: outboxOpener({ directory: outbox, node: managementNode, allowLinkLocal, log }),
+    sources: { store, models, secrets: keyRing, handlers: gateway.eventHandlers },
+    open: outboxOpener({
+      ...{ directory: outbox, node: managementNode, allowLinkLocal: gateway.webhookAllowLinkLocal, log },
+    }),
     hasOutbox: existsSync(outbox),
     redeliveredFile: join(directory, 'management', 'redelivered.json'),
     clock: { now: () => Date.now(), monotonic: () => performance.now() },

@@ -68,18 +68,8 @@ function memberProblems(path: Path, handler: JsonObject): readonly Problem[] {
 
 /** What can make them happen is not in this version. */
 const idle: readonly string[] = [
-  ...[
-    'BreakerTripped',
-    'BreakerReset',
-    'BreakerTriggered',
-    'HostDown',
-    'HostUp',
-    'UpstreamOAuthError',
-    'TokenCreated',
-    'TokenUpdated',
-  ],
-  ...['TokenDeleted', 'CertificateExpiringSoon', 'CertificateExpired', 'PluginRejected', 'PluginFailed'],
-  'BundleRejected',
+  ...['BreakerTripped', 'BreakerReset', 'BreakerTriggered', 'HostDown', 'HostUp', 'UpstreamOAuthError'],
+  ...['PluginRejected', 'PluginFailed', 'BundleRejected'],
 ];
 
 const noEffect = 'is stored and has no effect in this version';
