@@ -1,6 +1,4 @@
 /** `svc apply`: brings objects to what declarative files say, all or nothing; deletes with `--prune` only. */
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isObject } from '../../domain/json.ts';
 import { ClientError } from '../management/client.ts';
@@ -20,6 +18,7 @@ import {
 } from './declared-changes.ts';
 import { ServerError, UsageError } from './failure.ts';
 import { waitForRevision } from './fleet.ts';
+import { parseJson, readInput } from './json-input.ts';
 import { harmless, type OutputFlags, printDocument, withOutput } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -129,12 +128,7 @@ async function confirmDeletions(terminal: Terminal, flags: Flags, { objects, exi
 }
 
 function readPlan(terminal: Terminal, path: string): SetBody {
-  let content: unknown;
-  try {
-    content = JSON.parse(readFileSync(path === '-' ? 0 : resolve(terminal.workingDirectory, path), 'utf8'));
-  } catch (error) {
-    throw new UsageError(`the plan ${path} cannot be read: ${(error as Error).message}`);
-  }
+  const content = parseJson(readInput(terminal, path), path);
   const { format, base, set } = (isObject(content) ? content : {}) as Readonly<Record<string, unknown>>;
   if (format !== planFormat || typeof base !== 'string' || !isObject(set)) {
     throw new UsageError(`${path} is no plan of svc plan`);

@@ -8,6 +8,7 @@ import { keyIdOf } from '../stores/integrity/anchor.ts';
 import { type Verification, verifyExport } from '../stores/integrity/verify-export.ts';
 import { type ConnectionFlags, connect } from './connection.ts';
 import { UsageError } from './failure.ts';
+import { parseJson } from './json-input.ts';
 import { readMoment } from './moment.ts';
 import { type OutputFlags, printDocument } from './output.ts';
 import type { Terminal } from './terminal.ts';
@@ -113,7 +114,7 @@ function readCopies(terminal: Terminal, folder: string): readonly AnchorEvent[] 
   const path = resolve(terminal.workingDirectory, folder);
   const copies = namesIn(path, folder)
     .filter((name) => /^anchor-\d+\.json$/.test(name))
-    .map((name) => JSON.parse(readFileSync(join(path, name), 'utf8')) as AnchorEvent);
+    .map((name) => parseJson(readFileSync(join(path, name), 'utf8'), join(folder, name)) as unknown as AnchorEvent);
   if (copies.length === 0) throw new UsageError(`--anchors: ${folder} holds no copy of an anchor (anchor-….json)`);
   return copies;
 }

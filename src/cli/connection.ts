@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Client, createClient } from '../management/client.ts';
 import { ServerError, UsageError } from './failure.ts';
+import { parseJson } from './json-input.ts';
 import type { Terminal } from './terminal.ts';
 
 export type ConnectionFlags = { readonly url?: string; readonly tokenFile?: string; readonly data?: string };
@@ -114,16 +115,17 @@ const foldersAbove = (folder: string): readonly string[] =>
 const userFolder = ({ env }: Terminal): string =>
   join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '/', '.config'), 'svc');
 
-function readClientFile(path: string): ClientFile {
-  const fault = (text: string): UsageError => new UsageError(`${path} ${text}`);
-  let content: unknown;
+function readClient(path: string): string {
   try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
+    return readFileSync(path, 'utf8');
   } catch (error) {
-    throw fault(`is not JSON: ${(error as Error).message}`);
+    throw new UsageError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
   }
-  const { url, token, tokenFile } = (content ?? {}) as Record<string, unknown>;
-  if (typeof url !== 'string') throw fault('has no "url"');
+}
+
+function readClientFile(path: string): ClientFile {
+  const { url, token, tokenFile } = (parseJson(readClient(path), path) ?? {}) as Record<string, unknown>;
+  if (typeof url !== 'string') throw new UsageError(`${path} has no "url"`);
   if (typeof tokenFile === 'string') {
     return { path, url, token: readToken(isAbsolute(tokenFile) ? tokenFile : join(dirname(path), tokenFile)) };
   }

@@ -6,6 +6,7 @@ import { gatewayExtension, streamingExtension } from '../../domain/api/definitio
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { isObject, textAt } from '../../domain/json.ts';
 import { UsageError } from './failure.ts';
+import { parseJson } from './json-input.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Declared = {
@@ -110,7 +111,7 @@ type Parsed = { readonly value: Json; readonly index: number };
 const maxAliases = 100;
 
 function documentsOf(file: string, text: string): readonly Parsed[] {
-  if (extname(file) === '.json') return [{ value: parsedJson(file, text), index: 0 }];
+  if (extname(file) === '.json') return [{ value: parseJson(text, file), index: 0 }];
   const documents = parseAllDocuments(text, { version: '1.2', uniqueKeys: true });
   return [...documents].flatMap((document, index) => {
     const [fault] = document.errors;
@@ -120,14 +121,6 @@ function documentsOf(file: string, text: string): readonly Parsed[] {
     return value === null ? [] : [{ value, index }];
   });
 }
-
-const parsedJson = (file: string, text: string): Json => {
-  try {
-    return JSON.parse(text) as Json;
-  } catch (error) {
-    throw new UsageError(`${file} is not JSON: ${(error as Error).message}`);
-  }
-};
 
 /** YAML knows more than JSON: dates, and keys that are no text. */
 function plain(file: string, make: () => unknown): Json {

@@ -1,9 +1,10 @@
 /** Reads one document for a command: from a file, the standard input or an address, JSON or YAML. */
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { extname, resolve } from 'node:path';
 import { parseDocument } from 'yaml';
-import type { JsonObject } from '../../domain/event.ts';
+import type { Json, JsonObject } from '../../domain/event.ts';
 import { isObject } from '../../domain/json.ts';
+import { jsonFault } from '../../domain/json-fault.ts';
 import { UsageError } from './failure.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -26,10 +27,21 @@ export function readBytes(terminal: Terminal, file: string): Buffer {
   }
 }
 
+/** Throws a usage error that says where the text breaks. */
+export function parseJson(text: string, from: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    const { reason, line, column } = jsonFault(text);
+    throw new UsageError(`${from}:${line}:${column}: not JSON: ${reason}`);
+  }
+}
+
 const maxAliases = 100;
 
-/** JSON is read as YAML too. */
+/** What does not say that it is JSON is read as YAML, which JSON is too. */
 export function parsed(text: string, from: string): JsonObject {
+  if (extname(from) === '.json') return objectIn(parseJson(text, from), from);
   const document = parseDocument(text, { version: '1.2', uniqueKeys: true });
   const [fault] = document.errors;
   if (fault) throw new UsageError(`${from}: ${fault.message}`);
@@ -39,6 +51,10 @@ export function parsed(text: string, from: string): JsonObject {
   } catch (error) {
     throw new UsageError(`${from}: ${(error as Error).message}`);
   }
+  return objectIn(value as Json, from);
+}
+
+function objectIn(value: Json, from: string): JsonObject {
   if (isObject(value)) return value;
   throw new UsageError(`${from} holds no object`);
 }

@@ -1,6 +1,7 @@
 /** Reads a configuration file, JSON or YAML, into a tree that remembers on which line each key stands. */
 import { readFileSync } from 'node:fs';
 import { type Document, isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { jsonFault } from '../../domain/json-fault.ts';
 import { ConfigurationError } from './errors.ts';
 import { isTree, type Tree } from './tree.ts';
 
@@ -47,8 +48,9 @@ function asPlain(path: string, document: Document): unknown {
 function checkJson(path: string, text: string): void {
   try {
     JSON.parse(text);
-  } catch (error) {
-    throw new ConfigurationError([`${path}: is not JSON: ${(error as Error).message}`]);
+  } catch {
+    const { reason, line, column } = jsonFault(text);
+    throw new ConfigurationError([`${path}:${line}:${column}: not JSON: ${reason}`]);
   }
 }
 

@@ -94,11 +94,11 @@ describe('declarative files', () => {
 
   it('that cannot be read or are no JSON or YAML are no difference: diff exits 1, the others 2', async () => {
     file('broken.yaml', 'a: [');
-    file('broken.json', '{');
+    file('broken.json', '[\n  {"kind": }\n]');
     mkdirSync(folder.file('empty'));
     for (const [name, text] of [
       ['broken.yaml', /^svc: broken\.yaml: /],
-      ['broken.json', /^svc: broken\.json is not JSON/],
+      ['broken.json', /^svc: broken\.json:2:12: not JSON: unexpected character\n$/],
       ['nope', /^svc: nope cannot be read \(ENOENT\)/],
       ['empty', /^svc: empty holds no objects; read are files that end in \.json, \.yaml, \.yml\n$/],
     ] as const) {

@@ -78,7 +78,7 @@ describe('findServer', () => {
   });
 
   const faults: readonly [name: string, file: string, says: RegExp][] = [
-    ['is not JSON', '{', /client\.json is not JSON/],
+    ['is not JSON', '{', /client\.json:1:2: not JSON: the JSON ends too early/],
     ['has no address', '{}', /client\.json has no "url"/],
     ['has an address that is none', '{"url": "file:///etc"}', /"file:\/\/\/etc" is not an http or https address/],
     [

@@ -236,7 +236,9 @@ describe('loadSettings', () => {
   });
 
   it('refuses a file that is not JSON although it would be YAML', () => {
-    expect(refused(() => loadFile('{gateway: {}}', {}, 'svc.json'))).to.match(/is not JSON/);
+    expect(refused(() => loadFile('{\n gateway: {}}', {}, 'svc.json'))).to.match(
+      /svc\.json:2:2: not JSON: unexpected character/,
+    );
   });
 
   it('refuses a file that does not exist', () => {
