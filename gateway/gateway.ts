@@ -29,6 +29,7 @@ import { ProxyServer } from './http/server.ts';
 import type { Clock, Counters, Log } from './ports.ts';
 import { Reloads } from './reload.ts';
 import { defaultGatewaySettings, type GatewaySettings } from './settings.ts';
+import { keyChecks } from './stack.ts';
 import { configOf, healthOf, readinessOf, reloadAnswer, reportOf, revisionNumber, type Standing } from './standing.ts';
 import { Agents } from './upstream/agents.ts';
 
@@ -151,6 +152,7 @@ class RunningGateway implements Gateway {
     this.#server = new ProxyServer({
       table: () => this.#compiled?.table,
       ended: (context) => this.#record(context),
+      admission: { sessionOf: this.#callers.sessionOf, checks: keyChecks(clock), everyMs: settings.keyReviewMs },
       hello: () => JSON.stringify(healthOf(this.#standing())),
       ...{ log, clock, ...settings },
     });

@@ -25,6 +25,8 @@ export type GatewaySettings = {
   readonly swapEveryMs: number;
   /** Readiness fails when the configuration has not been confirmed for so long; undefined: never. */
   readonly maxStalenessMs: number | undefined;
+  /** Requests that last are ended within twice this time when their key does not let them in any more. */
+  readonly keyReviewMs: number;
   /** Of the node itself: told of events of every API. */
   readonly eventHandlers: readonly EventHandler[];
 };
@@ -46,5 +48,6 @@ export const defaultGatewaySettings: GatewaySettings = {
   bodyIdleMs: 60_000,
   swapEveryMs: 75,
   maxStalenessMs: undefined,
+  keyReviewMs: 30_000,
   eventHandlers: [],
 };

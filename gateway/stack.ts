@@ -55,6 +55,9 @@ const ofKeys = {
   shown: () => 'as each key says',
 } as const satisfies Partial<StackRow>;
 
+/** What a key must still pass after it has let a request in. */
+export const keyChecks = (clock: Clock): readonly Step[] => [keyExpiry(clock), accessRights, granularAccess];
+
 /** In the order in which they run. A step that an API does not need is not in its arrays. */
 export const stack: readonly StackRow[] = [
   {

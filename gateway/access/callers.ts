@@ -43,6 +43,9 @@ export class Callers {
   readonly lookUpKey = (credential: string, orgId: OrgId): KeySession | undefined =>
     this.#sessions.find(credential, orgId);
 
+  /** The session of this moment of a key that has let somebody in. */
+  readonly sessionOf = (access: KeySession): KeySession | undefined => this.#sessions.current(access);
+
   readonly organisationOf = (orgId: OrgId): RunningOrganisation => this.#organisations.find(orgId);
 
   #isCounted(counter: string): boolean {

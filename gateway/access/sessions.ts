@@ -42,7 +42,12 @@ export class Sessions {
 
   /** Undefined: the organisation has no such key, or it cannot be read. */
   find(credential: string, orgId: OrgId): KeySession | undefined {
-    const object = this.#access.keys.get(hash('sha256', credential, 'hex'));
+    return this.current({ keyId: hash('sha256', credential, 'hex'), orgId });
+  }
+
+  /** The same for a key that is known already. */
+  current({ keyId, orgId }: Pick<KeySession, 'keyId' | 'orgId'>): KeySession | undefined {
+    const object = this.#access.keys.get(keyId);
     if (object?.body.orgId !== orgId) return undefined;
     const known = this.#made.get(object);
     if (known && this.#isCurrent(known)) return known.session;

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse as Response, Server } from 'node:h
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Log } from '../ports.ts';
+import { Admitted, type AdmittedOptions } from './admitted.ts';
 import { sendAnswer } from './answer.ts';
 import { runChain } from './chain.ts';
 import { type Connection, createConnections } from './connections.ts';
@@ -27,6 +28,7 @@ export type ServerOptions = {
   readonly maxHeaderBytes: number;
   readonly maxUrlBytes: number;
   readonly underscoreHeaders: UnderscoreRule;
+  readonly admission: Omit<AdmittedOptions, 'clock' | 'log'>;
 };
 
 /** Longest wait for a head, and for the next request of a connection. */
@@ -43,6 +45,7 @@ export class ProxyServer implements Owner {
   readonly #server: Server<typeof IncomingMessage, typeof ProxyResponse>;
   readonly #upgraded = new Set<Context>();
   readonly #sockets = new Set<Socket>();
+  readonly #admitted: Admitted;
   /** Requests with an API that are not over. */
   #active = 0;
   #idle: (() => void) | undefined;
@@ -51,6 +54,7 @@ export class ProxyServer implements Owner {
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#connectionOf = createConnections(options.trustedProxies);
+    this.#admitted = new Admitted({ ...options.admission, clock: options.clock, log: options.log });
     this.#server = createServer({
       ServerResponse: ProxyResponse,
       maxHeaderSize: options.maxHeaderBytes,
@@ -84,6 +88,7 @@ export class ProxyServer implements Owner {
       this.#server.once('error', reject);
       this.#server.listen({ host, port, backlog: 4096 }, () => {
         this.#server.off('error', reject);
+        this.#admitted.start();
         resolve({ host, port: (this.#server.address() as AddressInfo).port });
       });
     });
@@ -92,6 +97,7 @@ export class ProxyServer implements Owner {
   /** Stops accepting, lets requests finish until the deadline, then cuts what is left. */
   async stop(deadlineMs: number): Promise<void> {
     this.isStopping = true;
+    this.#admitted.stop();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     // The platform takes a connection that has not said anything yet for one that is busy.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
@@ -189,11 +195,16 @@ export class ProxyServer implements Owner {
     else context.route.terminal(context);
   };
 
+  admit(context: Context): void {
+    this.#admitted.enter(context);
+  }
+
   /** Once per context: on the end of its answer, of its connection, or of its tunnel. */
   over(context: Context): void {
     if (context.isOver) return;
     context.isOver = true;
     this.#upgraded.delete(context);
+    if (context.access) this.#admitted.leave(context);
     const { response, body, failure, pending } = context;
     if (!response.writableFinished && failure === undefined && context.upgrade === undefined) {
       context.failure = { code: 'client_gone' };

@@ -1,0 +1,90 @@
+/** Requests that a key has let in and that go on for long, such as tunnels and streams of events: looked at again from time to time, and ended when their key would not let them in any more. */
+import type { KeySession } from '../access/session.ts';
+import type { Clock, Log } from '../ports.ts';
+import { sendAnswer } from './answer.ts';
+import type { Context, Step } from './context.ts';
+import type { Answer } from './errors.ts';
+
+export type AdmittedOptions = {
+  /** The session of this moment of a key that there was. */
+  readonly sessionOf: (access: KeySession) => KeySession | undefined;
+  /** What a key must still pass. They answer at once. */
+  readonly checks: readonly Step[];
+  readonly clock: Clock;
+  readonly log: Log;
+  /** A request that has lasted for so long is looked at so often: it ends within twice this time. */
+  readonly everyMs: number;
+};
+
+/** Between the close frame and the end of a tunnel. */
+const farewellMs = 250;
+
+export class Admitted {
+  readonly #options: AdmittedOptions;
+  readonly #contexts = new Set<Context>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: AdmittedOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#review(), this.#options.everyMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  enter(context: Context): void {
+    this.#contexts.add(context);
+  }
+
+  leave(context: Context): void {
+    this.#contexts.delete(context);
+  }
+
+  #review(): void {
+    const { clock, everyMs, log } = this.#options;
+    const since = clock.monotonic() - everyMs;
+    for (const context of this.#contexts) {
+      // What has not come to an upstream yet is on its way through the chain, which asks by itself.
+      if (context.startedMs > since || context.pending === undefined) continue;
+      const refused = this.#refusalOf(context);
+      if (refused === undefined) continue;
+      this.#contexts.delete(context);
+      const { requestId, session, route } = context;
+      const fields = { requestId, keyId: session.keyId, apiId: route.definition.apiId, code: refused.failure?.code };
+      log.info('a request is ended: its key would not let it in any more', fields);
+      end(context, refused);
+    }
+  }
+
+  #refusalOf(context: Context): Answer | undefined {
+    const { sessionOf, checks } = this.#options;
+    context.access = context.access && sessionOf(context.access);
+    if (context.access === undefined) return context.refuse('auth_unknown');
+    for (const check of checks) {
+      const answer = check(context);
+      if (answer !== undefined && !(answer instanceof Promise)) return answer;
+    }
+    return undefined;
+  }
+}
+
+/** Whoever has no head yet gets the refusal; others see that the connection breaks off. */
+function end(context: Context, refused: Answer): void {
+  const { pending, response, upgrade, answer } = context;
+  if (answer === undefined) {
+    pending?.cancel();
+    sendAnswer(context, refused);
+    return;
+  }
+  context.failure = refused.failure;
+  if (upgrade === undefined) {
+    response.destroy();
+    return;
+  }
+  pending?.goAway?.();
+  setTimeout(() => pending?.cancel(), farewellMs).unref();
+}
