@@ -34,8 +34,9 @@ export function createCheckClassic(): (document: JsonObject, judge: JudgeOas) =>
       message,
     }));
     if (shape.length > 0) return { problems: shape, warnings: [], stage: 'schema' };
+    // Versions that no request can choose, or too many of them, are not looked into.
     const ofVersions = ownVersionProblems(document);
-    if (ofVersions.length > 0) return { problems: ofVersions, warnings: [], stage: 'rules' };
+    if (ofVersions.length > 0) return { problems: ofVersions, warnings: [], stage: 'schema' };
     const judged = formsOf(document).map((one) => judgeForm(one, document, judge));
     const problems = distinct(judged.flatMap(({ checked }) => checked.problems)).slice(0, maxProblems);
     const stage = judged.find(({ checked }) => checked.stage !== undefined)?.checked.stage;
@@ -65,13 +66,14 @@ type JudgedForm = Form & { readonly checked: Judged };
 function judgeForm(one: Form, document: JsonObject, judge: JudgeOas): JudgedForm {
   const converted = toOas(one.form);
   const judged = judge(converted.document);
+  const atPlace = classicPlaces(converted, document);
   const { definition, stage, problems } = judged;
   const checked: Judged = {
     ...(definition ? { definition: asVersion(definition, one.form, one.name) } : {}),
     ...(stage ? { stage } : {}),
-    problems: problems.map((problem) => atClassicPlace(converted, document, problem)),
+    problems: problems.map(atPlace),
     get warnings() {
-      return judged.warnings.map((warning) => atClassicPlace(converted, document, warning));
+      return judged.warnings.map(atPlace);
     },
   };
   return { ...one, checked };
@@ -97,28 +99,38 @@ const through = (document: Json, path: readonly string[]): Json | undefined =>
     document,
   );
 
+type AtPlace = <Remark extends { readonly pointer: string }>(remark: Remark) => Remark;
+
 /** The same remark at the place that the user wrote; one that stands for no place of his keeps its own. */
-export const atClassicPlace = <Remark extends { readonly pointer: string }>(
-  { origins }: AsOas,
+export function classicPlaces({ origins }: AsOas, document: JsonObject): AtPlace {
+  let places: ReadonlyMap<string, readonly string[]> | undefined;
+  return (remark) => {
+    // Most definitions are remarked upon by nobody. Of two origins of one place the first counts.
+    places ??= new Map(origins.toReversed().map(({ oas, classic }) => [pointerOf(oas), classic] as const));
+    const path = pathOf(remark.pointer);
+    for (let end = path.length; end > 0; end--) {
+      const above = places.get(pointerOf(path.slice(0, end)));
+      if (!above) continue;
+      const rest = path.slice(end).filter((step) => /^\d+$/.test(step));
+      return { ...remark, pointer: pointerOf([...above, ...rest]) };
+    }
+    const place = placeBelow(origins, document, path);
+    return place ? { ...remark, pointer: pointerOf(place) } : remark;
+  };
+}
+
+/** Of a whole block: the switch that turns it on, or else its first member. */
+function placeBelow(
+  origins: AsOas['origins'],
   document: JsonObject,
-  remark: Remark,
-): Remark => {
-  const path = pathOf(remark.pointer);
-  const starts = (whole: readonly string[], start: readonly string[]) =>
-    start.every((step, index) => whole[index] === step);
-  const above = origins
-    .filter(({ oas }) => starts(path, oas))
-    .toSorted((a, b) => b.oas.length - a.oas.length)
-    .at(0);
-  if (above) {
-    const rest = path.slice(above.oas.length);
-    return { ...remark, pointer: pointerOf([...above.classic, ...rest.filter((step) => /^\d+$/.test(step))]) };
-  }
-  // Of a whole block: the switch that turns it on, or else its first member.
-  const below = origins.filter(({ oas, classic }) => starts(oas, path) && through(document, classic) !== undefined);
+  path: readonly string[],
+): readonly string[] | undefined {
+  const below = origins.filter(
+    ({ oas, classic }) => path.every((step, index) => oas[index] === step) && through(document, classic) !== undefined,
+  );
   const place =
     below.find(({ classic }) => through(document, classic) === true) ??
     below.find(({ oas }) => oas.at(-1) === 'enabled') ??
     below[0];
-  return place ? { ...remark, pointer: pointerOf(place.classic) } : remark;
-};
+  return place?.classic;
+}

@@ -1,9 +1,17 @@
 /** Versions inside a Classic definition: how a gateway reads them, and what they may not say (api-definition design 15.2). */
 import type { Problem } from '../errors.ts';
 import type { JsonObject } from '../event.ts';
-import { isOn, objectAt, pointerStep } from '../json.ts';
+import { at, isOn, objectAt, pointerStep } from '../json.ts';
 import { canonicalHead } from './classic/codec.ts';
-import { defaultVersion, endsIn, hasOwnVersions, isVersionFirst, ownVersions } from './classic/own-versions.ts';
+import { blocksIn, maxBlocks } from './classic/operations-to-oas.ts';
+import {
+  defaultVersion,
+  endsIn,
+  hasOwnVersions,
+  isVersionFirst,
+  type OwnVersion,
+  ownVersions,
+} from './classic/own-versions.ts';
 import { classicView } from './classic/views.ts';
 import type { ApiDefinition, OwnVersioning } from './definition.ts';
 import { gatewayExtension } from './definition.ts';
@@ -36,6 +44,8 @@ export function ownVersionProblems(classic: JsonObject): readonly Problem[] {
       problem(['definition', 'enabled'], 'versioning_conflict', 'versions stand here or in version_data, not in both'),
     names.length > maxVersions &&
       problem(['version_data', 'versions'], 'versions_too_many', `there are more than ${maxVersions}`),
+    allBlocks(versions) > maxBlocks &&
+      problem(['version_data', 'versions'], 'paths_too_many', `have more than ${maxBlocks} blocks of paths together`),
     names.some((name) => name.trim() === '') &&
       problem(['version_data', 'versions'], 'version_name', 'a version without a name cannot be asked for'),
     wanted !== '' &&
@@ -48,6 +58,14 @@ export function ownVersionProblems(classic: JsonObject): readonly Problem[] {
   }));
   return [...found.filter((one) => one !== false), ...place];
 }
+
+/** Each version is judged by itself; together they cost what one may cost. */
+const allBlocks = (versions: readonly OwnVersion[]): number =>
+  versions.reduce((count, { form }) => {
+    const { members } = classicView(form);
+    const isOff = at(members, 'version', 'use_extended_paths') !== undefined;
+    return isOff || count > maxBlocks ? count : count + blocksIn(objectAt(members, 'version', 'extended_paths') ?? {});
+  }, 0);
 
 /** Undefined for a definition with one version. */
 export function readOwnVersioning(classic: JsonObject, versions: readonly ApiDefinition[]): OwnVersioning | undefined {

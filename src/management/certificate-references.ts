@@ -5,7 +5,7 @@ import type { ApiDocument } from '../../domain/api/definition.ts';
 import type { Problem } from '../../domain/errors.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type CertId, certStream, type OrgId } from '../../domain/ids.ts';
-import { atClassicPlace } from '../../gateway/check-classic.ts';
+import { classicPlaces } from '../../gateway/check-classic.ts';
 import type { PlannedWrite } from './handle-command.ts';
 import { loadCertificate } from './load.ts';
 
@@ -37,7 +37,7 @@ export async function certificateReferences(
     problems.push(...uses.flatMap((named) => problem?.(named) ?? []));
   }
   return {
-    problems: classic ? problems.map((one) => atClassicPlace(classic, document, one)) : problems,
+    problems: classic ? problems.map(classicPlaces(classic, document)) : problems,
     checks: store.can.checks ? checks : [],
   };
 }

@@ -110,7 +110,7 @@ describe('Classic definitions', () => {
       [
         'several versions that no request can name',
         { version_data: { not_versioned: false, versions: { v2: {} } } },
-        'definition_refused',
+        'definition_invalid',
         '/definition/location',
       ],
       [

@@ -76,7 +76,19 @@ export function operationsFrom(extended: JsonObject, place: readonly string[]): 
 
 /** Far above what a gateway should match; what follows costs their number squared. */
 const maxOperations = 2000;
-const maxBlocks = 5 * maxOperations;
+export const maxBlocks = 5 * maxOperations;
+
+/** How many blocks lists of paths ask for; counted no further than a definition with one version may have. */
+export function blocksIn(extended: JsonObject): number {
+  let count = 0;
+  for (const list of pathLists) {
+    for (const element of listAt(extended, list.list)) {
+      count += entriesOf(list, element, []).length * (isBlocking(list) ? 2 : 1);
+      if (count > maxBlocks) return count;
+    }
+  }
+  return count;
+}
 
 const bareEntry = (method: string): readonly string[] => (method === '' ? allMethods : [method.toUpperCase()]);
 
