@@ -1,7 +1,7 @@
 /** Access keys as a user gives them out: made on the command line, let in by a gateway in a process of its own, changed, revoked, and known with everything else down. */
 
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
@@ -102,8 +102,15 @@ describe('access keys', function () {
     expect(await answers('/orders/hello', hashOf(key))).to.deep.equal(both('auth_unknown'));
     const record = await eventually(() => recordsIn(management.stdout).find(({ raw_path: path }) => path === '/hello'));
     expect(record).to.include({ api_key: hashOf(key), alias: 'till 7' });
+    await fetch(`${management.gateway}/orders/asked?key=${key}`);
+    await fetch(`${apart.gateway}/orders/asked?key=${key}`);
+    await eventually(() => recordsIn(management.stdout).some(({ raw_path: path }) => path === '/asked'));
     const printed = [...management.stdout, ...management.stderr, ...apart.stdout, ...apart.stderr].join('\n');
     expect(printed).not.to.contain(key);
+    const files = readdirSync(folder.path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const holding = files.filter(({ parentPath, name }) => readFileSync(join(parentPath, name)).includes(key));
+    expect(holding.map(({ name }) => name)).to.deep.equal([]);
+    expect(files.some(({ name }) => name.startsWith('generation-'))).to.equal(true);
   });
 
   it('follow their policy, are rotated, and are revoked', async () => {
