@@ -157,6 +157,19 @@ export function findBelow(
   return found;
 }
 
+/** Pointers at which a document has the mask and no secret can stand: there it keeps nothing. */
+export function strayMasks(document: JsonObject, find: FindSecrets): readonly string[] {
+  const places = new Set(find(document).map(({ path }) => pointerOf(path)));
+  const found: string[] = [];
+  const walk = (visit: Visit): void => {
+    const pointer = pointerOf(visit.path);
+    if (visit.value === mask && !places.has(pointer)) found.push(pointer);
+    for (const next of stepsBelow(visit)) walk(next);
+  };
+  walk(rootOf(document));
+  return found;
+}
+
 /** Texts that name a secret and are none: references that a gateway resolves, and variables. */
 const reference =
   /^(?:(?:env|secrets|file):\/\/\S+|(?:(?:bearer|basic) )?\$(?:secret|svc)_\w+\.[\w./-]+|\$\{[^}]*\})$/i;

@@ -1,13 +1,18 @@
 /** Judges a declarative set without a server: the form of each object and everything that the command finds in it alone. */
 
-import { portableApi, type SetObject } from '../../../domain/apply.ts';
-import type { Problem, Warning } from '../../../domain/errors.ts';
+import { findApiSecrets } from '../../../domain/api/secret-fields.ts';
+import { portableApi, type SetKind, type SetObject } from '../../../domain/apply.ts';
+import { keyInvalid, type Problem, type Warning, webhookInvalid } from '../../../domain/errors.ts';
 import type { Json } from '../../../domain/event.ts';
 import { toApiId, toOrgId } from '../../../domain/ids.ts';
+import { findKeySecrets } from '../../../domain/key.ts';
+import { type FindSecrets, mask, strayMasks } from '../../../domain/secret-places.ts';
+import { findWebhookSecrets } from '../../../domain/webhook.ts';
 import { createCheckApi } from '../../../gateway/check-api.ts';
 import { createAccessBodies } from '../access-bodies.ts';
 import { nextFromBody } from '../api-next.ts';
 import { nextClassic } from '../classic-commands.ts';
+import { takeKeySecrets, takeWebhookSecrets } from '../definition-secrets.ts';
 import type { HeldSecrets } from '../held-secrets.ts';
 import { createValidateOpenApi } from '../validate.ts';
 import { createWebhookBodies } from '../webhook-bodies.ts';
@@ -22,6 +27,23 @@ export type CheckObject = (value: Json) => Promise<CheckedObject>;
 
 /** A secret that is masked in the file may be on the server. */
 const onServerOnly: readonly string[] = ['secret_not_stored'];
+const onServer = `${mask} keeps what the server has there; where it has nothing, the object is refused`;
+
+const keyElsewhere: Warning = {
+  pointer: '/secret',
+  code: 'secret_missing',
+  text: 'the private key is not in the file: the server needs it, or --allow-holes',
+};
+
+const maskAsText = (pointer: string): Warning => ({
+  ...{ pointer, code: 'mask_is_text', text: `${mask} keeps nothing here: it is taken as it stands` },
+});
+
+const nothing: FindSecrets = () => [];
+
+const findSecrets: Readonly<Record<SetKind, FindSecrets>> = {
+  ...{ api: findApiSecrets, webhook: findWebhookSecrets, key: findKeySecrets, policy: nothing, cert: nothing },
+};
 
 /** Compiles the schemas once. `isStrict`: unknown keys of definitions are problems. */
 export function createCheckObject({
@@ -48,14 +70,21 @@ export function createCheckObject({
       case 'policy':
         bodies.policy({ ...object.document, id: object.id }, orgId);
         return [];
-      case 'webhook':
-        webhooks.webhook({ ...object.document, id: object.id });
+      case 'webhook': {
+        const { problems } = takeWebhookSecrets(webhooks.webhook({ ...object.document, id: object.id }).document);
+        if (problems.length > 0) throw webhookInvalid(problems);
         return [];
-      case 'key':
-        bodies.key(object.document, orgId);
+      }
+      case 'key': {
+        const { problems } = takeKeySecrets(bodies.key(object.document, orgId).document);
+        if (problems.length > 0) throw keyInvalid(problems);
         return [];
-      case 'cert':
-        return (await readPublicPart(object.document, now())).warnings;
+      }
+      case 'cert': {
+        const { warnings } = await readPublicPart(object.document, now());
+        const inDocument = warnings.map((one) => ({ ...one, pointer: one.pointer.replace(/^\/document/, '') }));
+        return object.document['secret'] === undefined ? inDocument : [...inDocument, keyElsewhere];
+      }
     }
   };
   return async function checkObject(value) {
@@ -65,13 +94,18 @@ export function createCheckObject({
     const idProblem = object.kind === 'api' ? otherId(object) : undefined;
     const found = await judged('/document', () => decide(object));
     const own = idProblem ? [idProblem] : [];
+    const masks = strayMasks(object.document, findSecrets[object.kind]).map(maskAsText);
     if ('value' in found) {
-      return { problems: own, warnings: found.value.map((one) => ({ ...one, pointer: `/document${one.pointer}` })) };
+      const warnings = [...found.value, ...masks].map((one) => ({ ...one, pointer: `/document${one.pointer}` }));
+      return { problems: own, warnings };
     }
     const [remote, problems] = [true, false].map((isRemote) =>
       found.problems.filter(({ code }) => onServerOnly.includes(code) === isRemote),
     );
-    const warnings = (remote ?? []).map(({ pointer, code, message }) => ({ pointer, code, text: message }));
+    const warnings = [
+      ...(remote ?? []).map(({ pointer, code }) => ({ pointer, code, text: onServer })),
+      ...masks.map((one) => ({ ...one, pointer: `/document${one.pointer}` })),
+    ];
     return { problems: [...own, ...(problems ?? [])], warnings };
   };
 }
