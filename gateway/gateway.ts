@@ -146,7 +146,7 @@ class RunningGateway implements Gateway {
       ...{ events: this.#events, directory: join(directory, 'outbox'), log, changed: () => this.#reports.soon() },
     });
     this.#reports = new Reports({
-      ...{ feed, log, report: () => this.#report(), taken: (report) => this.#exchange.taken(report) },
+      ...{ feed, log, report: () => this.#report(), taken: (report) => this.#taken(report) },
       superseded: (reason) => this.#subscription.quit(reason),
     });
     this.#server = new ProxyServer({
@@ -258,14 +258,11 @@ class RunningGateway implements Gateway {
   /** Compiles and swaps. */
   #compile({ snapshot, kept }: Generation, isAnew?: Before['isAnew']): Compiled {
     const { checkApi, counters, log, clock } = this.#options;
-    const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
     const reveal: Reveal = (object) => this.#vault.reveal(object);
+    const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
     const dependencies = {
       checkApi,
-      reveal,
-      counters,
-      log,
-      clock,
+      ...{ counters, log, clock, reveal },
       agents: this.#agents,
       lookUpKey: this.#callers.lookUpKey,
       organisationOf: this.#callers.organisationOf,
@@ -316,6 +313,7 @@ class RunningGateway implements Gateway {
 
   #record(context: Context): void {
     this.#events.over(context);
+    if (context.access) this.#callers.saw(context.access, context.arrivedMs);
     if (context.route.definition.trafficLogs) this.#recorder?.record(this.#makeRecord, context);
   }
 
@@ -339,10 +337,16 @@ class RunningGateway implements Gateway {
     };
   }
 
+  /** Answers whether there is more to tell. */
+  #taken(report: GatewayReport): boolean {
+    this.#callers.taken(report);
+    return this.#exchange.taken(report);
+  }
+
   #report(): GatewayReport {
     const { node } = this.#options;
     const { group, tags } = this.#settings;
-    const self = { ...this.#run, node, group, tags, ...this.#exchange.report() };
+    const self = { ...this.#run, node, group, tags, ...this.#exchange.report(), ...this.#callers.report() };
     return reportOf(self, this.#standing(), this.#compileMs, this.#reloads.last);
   }
 }

@@ -99,16 +99,16 @@ function put(
   ];
 }
 
-/** The place in the stream, and with it the tag, is another one; nothing else is. */
+/** The place in the stream, and with it the tag, is another one; what the key may do is not. */
 function move(
-  { position, revision }: Recorded<DomainEvent>,
+  { at, position, revision }: Recorded<DomainEvent>,
   keyHash: KeyHash,
   documents: DocumentReader,
 ): readonly DocumentChange[] {
   return [whole, entries].flatMap((collection): readonly DocumentChange[] => {
     const found = documents.get(collection, keyHash);
     if (!found) return [];
-    const body = { ...(found.body as KeyEntry), revision: String(revision), position };
+    const body = { ...(found.body as KeyEntry), updatedAt: at.toISOString(), revision: String(revision), position };
     return [{ op: 'put', collection, document: { ...found, body } }];
   });
 }

@@ -1,5 +1,6 @@
 /** The port through which a gateway gets its configuration: a snapshot, then changes by position. In process it is a function call. */
 import type { NodeError, NodeIdentity } from '../../domain/gateway-node.ts';
+import type { KeyUse } from '../../domain/key-use.ts';
 import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
 import type { GatewayChange, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { SignedChanges, SignedSnapshot } from './signed.ts';
@@ -62,6 +63,8 @@ export type GatewayReport = NodeIdentity & {
   readonly reload?: ReloadReport;
   /** Deliveries to webhooks that changed since management took the last report. */
   readonly deliveries?: readonly WebhookDelivery[];
+  /** Keys that were used since then, the last one first. */
+  readonly keys?: readonly KeyUse[];
 };
 
 /** Why an answer of the feed is not believed, or was not given. */

@@ -22,6 +22,7 @@ import { nodeKeyIdOf } from '../../gateway/feed/node-box.ts';
 import type { Log } from '../../gateway/ports.ts';
 import { gatewayCategories } from '../../projections/gateway-config.ts';
 import { createDeliveries } from './deliveries.ts';
+import { createKeyUses } from './key-uses.ts';
 import { createKeyedMutex } from './keyed-mutex.ts';
 
 export type NodesOptions = {
@@ -67,6 +68,7 @@ type Known = { readonly state: GatewayNodeState; readonly head: bigint | undefin
 export function createNodes({ store, cells, orgId, now, log }: NodesOptions): Nodes {
   const exclusively = createKeyedMutex();
   const deliveries = createDeliveries(cells);
+  const keyUses = createKeyUses(cells);
   let known: ReadonlyMap<string, Known> = new Map();
 
   const load = async (nodeId: NodeId): Promise<Known> => {
@@ -121,6 +123,7 @@ export function createNodes({ store, cells, orgId, now, log }: NodesOptions): No
         await see(cells, report, now());
         await run(commandOf(report, orgId), { actorType: 'gateway', actorId: report.node });
         await deliveries.take(report.node, report.deliveries ?? []);
+        await keyUses.take(report.node, report.keys ?? []);
       }),
     async lastSeen() {
       const found = await cells.list(prefix);
@@ -132,6 +135,7 @@ export function createNodes({ store, cells, orgId, now, log }: NodesOptions): No
         const wasKnown = await run(command, { actorType: 'token', actorId });
         await cells.remove(`${prefix}${nodeId}`);
         await deliveries.forget(nodeId);
+        await keyUses.forget(nodeId);
         return wasKnown;
       }),
   };

@@ -16,6 +16,7 @@ import type { Deliveries } from './deliveries.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Commands } from './handle-command.ts';
 import type { HeldSecrets, KeptRing, KeyHealth } from './held-secrets.ts';
+import type { KeyUses } from './key-uses.ts';
 import type { Nodes } from './nodes.ts';
 import type { Organisations } from './organisations.ts';
 import type { PersonalData } from './personal-data.ts';
@@ -58,6 +59,8 @@ export type Services = {
   readonly sendWebhook: SendWebhook;
   /** What gateways tell of events on their way to webhooks. */
   readonly deliveries: Pick<Deliveries, 'list'>;
+  /** What they tell of access keys. */
+  readonly keyUses: Pick<KeyUses, 'find'>;
   /** What a stored definition comes to. */
   readonly checkApi: CheckApi;
   /** What is wrong with the body of a report. */

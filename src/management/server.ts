@@ -24,6 +24,7 @@ import type { ManagementFeed } from './feed.ts';
 import { createForwarding } from './forwarded.ts';
 import { createCommands } from './handle-command.ts';
 import type { KeyHealth, Seal } from './held-secrets.ts';
+import { createKeyUses } from './key-uses.ts';
 import { createSealSecrets } from './node-secrets.ts';
 import type { Nodes } from './nodes.ts';
 import { createDocument } from './openapi.ts';
@@ -206,6 +207,7 @@ function createServices(
     judgeDocument: createJudgeDocument(now),
     sendWebhook: createSendWebhook({ now }),
     deliveries: createDeliveries(options.cells),
+    keyUses: createKeyUses(options.cells),
     checkApi: checks.check,
     judgeReport: createJudgeReport(),
     pageSize: settings.pageSize,

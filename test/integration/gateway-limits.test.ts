@@ -6,7 +6,8 @@ import type { OrganisationTerms } from '../../domain/organisation.ts';
 import type { Clock, Counters } from '../../gateway/ports.ts';
 import type { KeyQuota } from '../../projections/gateway-snapshot.ts';
 import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
-import { MemoryFeed } from '../support/gateway-feed.ts';
+import { eventually } from '../support/eventually.ts';
+import { keyId, MemoryFeed } from '../support/gateway-feed.ts';
 import { apiFor, recordOf, startWithEcho, systemClock, type TestGateway } from '../support/gateway-start.ts';
 
 type Running = Awaited<ReturnType<typeof startWithEcho>>;
@@ -207,6 +208,17 @@ describe('limits of keys', () => {
     await using other = await startWithEcho({ feed: gateway.feed, clock });
     expect(await statuses(gateway, 2)).to.deep.equal([200, 403]);
     expect(await statuses(other, 2)).to.deep.equal([200, 403]);
+  });
+
+  it('are told to management with the keys that were used', async () => {
+    await give({ quota_max: 5, quota_renewal_rate: hourS });
+    await ask(gateway);
+    // A change is reported at once.
+    await gateway.put('b', guarded('b', gateway.echo.url, { info: { name: 'another' } }));
+    const used = await eventually(() => gateway.feed.reports.find(({ keys = [] }) => keys.length > 0)?.keys);
+    expect(used).to.have.length(1);
+    expect(used[0]).to.include({ key: keyId(key), remaining: 4 });
+    expect(Math.abs(Date.parse(used[0]?.at ?? '') - clock.now())).to.be.lessThan(60_000);
   });
 
   it('come from policies, and change with them', async () => {

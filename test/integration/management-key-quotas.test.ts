@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { readSnapshot } from '../../projections/gateway-config.ts';
 import { apiDocument } from '../support/documents.ts';
+import { gatewayReport } from '../support/gateway-report.ts';
 import { json, listenAt, startWithTwoApis, streams } from '../support/management-refusals.ts';
 import { type Answer, bearer, type TestManagement } from '../support/management-server.ts';
 import { issue } from '../support/management-tokens.ts';
@@ -113,6 +114,22 @@ describe('quotas of access keys over HTTP', () => {
     const kept = await ask('PUT', `${at}?suppress_reset=1`, { quota_max: 10, quota_remaining: 1 });
     expect(kept.headers.get('x-svc-warning')).to.contain('/quota_remaining: the counters stay as they are');
     expect(await told(at)).to.have.length(3);
+  });
+
+  it('are shown as gateways report them, and not before one has seen the key', async () => {
+    const at = await created({ quota_max: 10 });
+    expect((await ask('GET', at)).json).to.not.have.key('live');
+    const seen = { key: at.slice('/api/keys/'.length), at: '2026-03-01T00:00:05.000Z' };
+    const reported = (parts: object) =>
+      ask('POST', '/api/gateways/edge-1/reports', gatewayReport({ keys: [{ ...seen, ...parts }] }));
+    expect((await reported({})).status).to.equal(200);
+    expect((await ask('GET', at)).json['live']).to.deep.equal({ last_seen: seen.at, node: 'edge-1' });
+    await reported({ at: '2026-03-01T00:00:09.000Z', remaining: 3, renews: 1_900_000_000 });
+    expect((await ask('GET', at)).json['live']).to.deep.equal({
+      ...{ quota_remaining: 3, quota_renews: 1_900_000_000 },
+      ...{ last_seen: '2026-03-01T00:00:09.000Z', node: 'edge-1' },
+    });
+    expect((await reported({ key: 'no-hash' })).status).to.equal(400);
   });
 
   it('are left for an API that says so, but for a reset that was asked for', async () => {

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../../../domain/event.ts';
 import { type Position, padPosition, shortPosition } from '../../../domain/event-store.ts';
 import type { NodeError } from '../../../domain/gateway-node.ts';
 import { toNodeId } from '../../../domain/ids.ts';
+import type { KeyUse } from '../../../domain/key-use.ts';
 import type { WebhookDelivery } from '../../../domain/webhook-delivery.ts';
 import { FeedRefusal, type GatewayReport, type ReloadReport } from '../../../gateway/feed/feed.ts';
 import { nodeKeyIdOf } from '../../../gateway/feed/node-box.ts';
@@ -109,8 +110,15 @@ function toReport(node: string, given: Omit<GatewayReport, 'node'>): GatewayRepo
     ...(trouble ? { trouble: { code: trouble.code, message: trouble.message } } : {}),
     ...(given.reload ? { reload: toReload(given.reload) } : {}),
     ...(given.deliveries ? { deliveries: given.deliveries.map(toDelivery) } : {}),
+    ...(given.keys ? { keys: given.keys.map(toKeyUse) } : {}),
   };
 }
+
+const toKeyUse = ({ key, at, remaining, renews }: KeyUse): KeyUse => ({
+  ...{ key, at },
+  ...(remaining === undefined ? {} : { remaining }),
+  ...(renews === undefined ? {} : { renews }),
+});
 
 function toDelivery({ id, webhookId, orgId, apiId, trigger, eventId, ...rest }: WebhookDelivery): WebhookDelivery {
   const { state, attempts, lastStatus, error, raisedAt, at, nextAt } = rest;

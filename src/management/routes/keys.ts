@@ -21,6 +21,7 @@ import { createKey, deleteKey, type KeyUpdate, previewKey, rotateKey, shownKey, 
 import { resetKeyQuota } from '../key-quotas.ts';
 import { basicUserHash, userOf } from '../key-secrets.ts';
 import { keyHashOf, keyOfPath, newKeyText } from '../key-text.ts';
+import { shownLive } from '../key-uses.ts';
 import { loadKey } from '../load.ts';
 import { readOwned } from '../object-reads.ts';
 import { changeRow, changesBody, readRow } from '../object-rows.ts';
@@ -68,9 +69,10 @@ const listed = ({
   ...{ expires, is_inactive: isInactive, tags, created_at: createdAt },
 });
 
-function read(call: Call, services: Services): Promise<Reply> {
+async function read(call: Call, services: Services): Promise<Reply> {
   const { orgId } = call.caller;
   const keyHash = hashOf(call);
+  const live = await services.keyUses.find(keyHash);
   return readOwned(call, services, {
     ...{ projection: 'keys', stream: keyStream(keyHash), unknown: keyUnknown },
     load: (to) => loadKey(services.store, keyHash, to),
@@ -79,7 +81,8 @@ function read(call: Call, services: Services): Promise<Reply> {
       const found = findKey(services.models, orgId, keyHash);
       if (!found) return undefined;
       const dates = { date_created: found.createdAt, last_updated: found.updatedAt };
-      return { ...found, body: shownKey(orgId, keyHash, { ...found.document, ...dates }) };
+      const shown = shownKey(orgId, keyHash, { ...found.document, ...dates });
+      return { ...found, body: live ? { ...shown, live: shownLive(live) } : shown };
     },
   });
 }

@@ -139,7 +139,21 @@ export const accessSchemas: JsonObject = {
     },
   }),
   UpdatedKey: open({ ...shownKey, ...answered }),
-  Key: open(shownKey),
+  Key: {
+    ...open(shownKey),
+    properties: {
+      ...shownKey,
+      live: {
+        ...open({ last_seen: text, node: text }),
+        properties: {
+          ...{ last_seen: text, node: { ...text, description: 'The gateway that saw it last.' } },
+          quota_remaining: { type: 'integer', description: 'On that gateway.' },
+          quota_renews: { type: 'integer', description: 'Unix seconds.' },
+        },
+        description: 'As gateways reported it last; absent when none has seen the key.',
+      },
+    },
+  },
   KeyList: open({ keys: { type: 'array', items: listedKey }, next: maybe, total: { type: 'integer' } }),
   Policy: closed(policyDocument),
   PolicyRequest: closed(policyDocument, ['name']),

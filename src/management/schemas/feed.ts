@@ -40,6 +40,14 @@ const deliveries = {
     ],
   ),
 };
+const keys = {
+  type: 'array',
+  maxItems: 1_000,
+  description: 'Access keys that were used since the last report, the newest first.',
+  items: closed({ key: { type: 'string', pattern: '^[0-9a-f]{64}$' }, at: time, remaining: count, renews: count }, [
+    ...['key', 'at'],
+  ]),
+};
 const reloadCounts = { loaded: count, unchanged: count, rejected: count };
 const reload = closed(
   { reloadId: line, position: place, ...reloadCounts, errors: { ...rejected, maxItems: 20 }, message: long },
@@ -76,7 +84,7 @@ export const feedSchemas: JsonObject = {
       publicKey: { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$', description: 'X25519, base64url.' },
       ...{ run: line, startedAt: line, group: line, tags: labels, version: line, source, apis: count },
       ...{ position: place, revision: place, snapshotSha256: line, ms: count, rejected, trouble, reload },
-      deliveries,
+      ...{ deliveries, keys },
     },
     [
       ...['run', 'startedAt', 'group', 'tags', 'version', 'source', 'apis', 'position', 'revision'],
