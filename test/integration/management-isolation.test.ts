@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import type { Route } from '../../src/management/route.ts';
 import { routes } from '../../src/management/routes.ts';
-import { json, pem, startWithTwoApis } from '../support/management-refusals.ts';
+import { json, named, pem, startWithTwoApis } from '../support/management-refusals.ts';
 import { type Answer, bearer, orgId, type TestManagement } from '../support/management-server.ts';
 import { issue } from '../support/management-tokens.ts';
 import { selfSigned } from '../support/test-ca.ts';
@@ -131,6 +131,21 @@ describe('a token of another organisation', () => {
     const made = await management.call('POST', '/api/keys', JSON.stringify(key), { ...json, ...bearer(token) });
     expect(made.status).to.equal(400);
     expect(made.text).to.contain('no APIs known').and.contain('no policies gold').and.not.contain('Gilded');
+  });
+
+  it('learns of an id that is taken what the owner would, and nothing of whose it is', async () => {
+    const rows: readonly (readonly [path: string, body: JsonObject])[] = [
+      ['/api/apis/oas', named('known', { server: { listenPath: { value: '/elsewhere/', strip: true } } })],
+      ['/api/policies', { id: 'gold', name: 'Other' }],
+      ['/api/webhooks', { id: samples['webhookId']?.[0] ?? '', url: 'http://127.0.0.1:9/' }],
+    ];
+    for (const [path, body] of rows) {
+      const ask = (headers: Readonly<Record<string, string>> = {}) =>
+        management.call('POST', path, JSON.stringify(body), { ...json, ...headers });
+      const [theirs, own] = [await ask(bearer(token)), await ask()];
+      expect([theirs.status, theirs.text], path).to.deep.equal([409, own.text]);
+      for (const secret of ['renamed', 'Gilded', 'home-hook']) expect(theirs.text).to.not.contain(secret);
+    }
   });
 
   it('while the first organisation sees all of it', async () => {
