@@ -77,6 +77,7 @@ export const applyRoutes: readonly Route[] = [
     tag: 'config',
     scope: 'self',
     form: 'problem',
+    isHeavy: true,
     parameters: [...parameter.writeParameters, parameter.strict],
     body: {
       types: ['application/json'],

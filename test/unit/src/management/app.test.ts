@@ -38,6 +38,7 @@ describe('the limits of a token', () => {
   const heavy = [
     ['GET', '/api/audit/export'],
     ['POST', '/api/config/restore'],
+    ['POST', '/api/config/apply'],
     ['POST', '/api/projections/nothing/rebuild'],
   ] as const;
   for (const [method, path] of heavy) {
