@@ -20,7 +20,7 @@ export type ChainEntry = {
   /** Where the document configures it; null where it does not. */
   readonly pointer: string | null;
   readonly operation?: string;
-  readonly settings: Json;
+  readonly settings: JsonObject | null;
   readonly runs: boolean;
   /** Why it does not run. */
   readonly reason?: string;

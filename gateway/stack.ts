@@ -1,6 +1,6 @@
 /** The table of the chain: which steps there are, in which order, and when an API has them (plugins design 2). */
 import type { ApiDefinition, HeaderTransform } from '../domain/api/definition.ts';
-import type { Json } from '../domain/event.ts';
+import type { JsonObject } from '../domain/event.ts';
 import type { OrgId } from '../domain/ids.ts';
 import type { RunningOrganisation } from './access/organisations.ts';
 import type { Step } from './http/context.ts';
@@ -41,8 +41,8 @@ export type StackRow = {
   readonly on: (definition: ApiDefinition) => boolean;
   /** Why it is off although its block is switched on. */
   readonly idle: string;
-  /** What it was made with, for people. */
-  readonly shown: (definition: ApiDefinition) => Json;
+  /** What it was made with, for people; null where that does not stand in the definition. */
+  readonly shown: (definition: ApiDefinition) => JsonObject | null;
   readonly make: (definition: ApiDefinition, dependencies: StackDependencies) => Step;
 };
 
@@ -52,7 +52,7 @@ const ofKeys = {
   place: ['server', 'authentication'],
   on: ({ authentication }) => authentication !== undefined,
   idle: 'no scheme is switched on',
-  shown: () => 'as each key says',
+  shown: () => null,
 } as const satisfies Partial<StackRow>;
 
 /** What a key must still pass after it has let a request in. */
@@ -87,7 +87,7 @@ export const stack: readonly StackRow[] = [
     place: ['info', 'orgId'],
     on: () => true,
     idle: '',
-    shown: () => 'as the organisation says',
+    shown: () => null,
     make: ({ orgId }, { organisationOf, counters, clock }) =>
       organisationLimits(organisationOf(orgId), { counters, clock }),
   },
@@ -127,7 +127,7 @@ export const stack: readonly StackRow[] = [
     place: ['server', 'authentication', 'stripAuthorizationData'],
     on: ({ authentication }) => authentication?.strip === true,
     idle: 'the credential goes on to the upstream',
-    shown: () => true,
+    shown: () => ({ stripAuthorizationData: true }),
     make: ({ authentication }) => stripCredentials(present(authentication).sources),
   },
   { ...ofKeys, name: 'key-expiry', make: (_, { clock }) => keyExpiry(clock) },
@@ -199,7 +199,7 @@ function present<T>(part: T | undefined): T {
   return part;
 }
 
-const transformShown = (transform: HeaderTransform | undefined): Json => {
+const transformShown = (transform: HeaderTransform | undefined): JsonObject => {
   const { remove, add } = present(transform);
   return { remove, add: add.map((pair) => ({ ...pair })) };
 };
