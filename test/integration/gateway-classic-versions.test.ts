@@ -220,6 +220,15 @@ describe('versions inside a Classic definition', () => {
     expect((await ask('/orders/a', origin)).status).to.equal(403);
   });
 
+  it('pass a preflight on to the target that they share, where the API says so', async () => {
+    await put(orders({ CORS: { enable: true, options_passthrough: true } }));
+    const preflight = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
+    const echo = (await (await ask('/orders/a', preflight, { method: 'OPTIONS' })).json()) as Echo;
+    expect(echo).to.include({ method: 'OPTIONS', url: '/one/a' });
+    const named = await ask('/orders/a', { ...preflight, ...version('v9') }, { method: 'OPTIONS' });
+    expect(named.status).to.equal(403);
+  });
+
   it('are one API in records, by the name of the version and one revision', async () => {
     await put(orders());
     const revision = gateway.feed.current.objects['api:orders']?.revision;

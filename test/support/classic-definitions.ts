@@ -36,6 +36,17 @@ export const classicDefinition = (id: string, target: string, members: JsonObjec
     members,
   );
 
+/** With versions inside, named by the header `x-v`. */
+export const classicInVersions = (
+  id: string,
+  target: string,
+  versions: JsonObject,
+  members: JsonObject = {},
+): JsonObject => ({
+  ...laidOver(classicDefinition(id, target, { definition: { location: 'header', key: 'x-v' } }), members),
+  version_data: { not_versioned: false, versions, ...(members['version_data'] as JsonObject | undefined) },
+});
+
 /** With entries of path lists in its only version. */
 export const withPaths = (lists: JsonObject): JsonObject =>
   version({ use_extended_paths: true, extended_paths: lists });
