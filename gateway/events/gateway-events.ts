@@ -41,6 +41,8 @@ export type EventStanding = {
 const batchMs = 100;
 const eventsPerBatch = 500;
 const restMs = 1_000;
+/** For attempts that are under way when the gateway stops; those that are cut off are made again after the start. */
+const lingerMs = 2_000;
 
 export class GatewayEvents {
   readonly #options: EventOptions;
@@ -126,7 +128,7 @@ export class GatewayEvents {
     await Promise.race([this.#flushing, isLate]);
     this.#stop.abort();
     await this.#opening;
-    await this.#outbox?.stop(deadlineMs);
+    await this.#outbox?.stop(Math.min(deadlineMs, lingerMs));
   }
 
   #flushSoon(): void {

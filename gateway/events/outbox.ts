@@ -1,7 +1,7 @@
 /** The outbox of one node: events in, attempts out, nothing forgotten by a kill (api-definition design 14.4). One cursor per target and one over all. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { recordId } from '../../domain/analytics-record.ts';
-import { type Cursor, emptyLedger, type RecordLog } from '../../domain/record-log.ts';
+import { type Cursor, emptyLedger, lastSequenceOf, type RecordLog } from '../../domain/record-log.ts';
 import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
 import type { Clock, Log } from '../ports.ts';
 import type { Cooldowns } from './cooldowns.ts';
@@ -39,6 +39,7 @@ export type Redelivery = { readonly webhookId: string; readonly ids: readonly st
 
 /** Under this name stand dead letters and the mark before which every target is done. */
 const everybody = 'targets';
+const unknownTarget = 'outbox';
 const consumerOf = (target: string): string => `target ${target}`;
 
 const commitEveryMs = 1_000;
@@ -131,15 +132,15 @@ export class Outbox {
           if ('frame' in delivery) await this.#take(delivery.cursor, delivery.frame.records);
           else {
             const reason = 'bad' in delivery ? delivery.bad.reason : 'it became too large or too old';
-            log.error('events in the outbox are lost', { lane: delivery.cursor.lane, reason });
+            this.#noteLost(delivery.cursor, reason);
             await this.#take(delivery.cursor, []);
           }
           if (signal.aborted) break;
         }
       } catch (error) {
         log.error('the outbox of events cannot be read', { error });
-        await pause(restMs, undefined, { signal: this.#stop.signal }).catch(ignore);
       }
+      if (!signal.aborted) await pause(restMs, undefined, { signal: this.#stop.signal }).catch(ignore);
     }
   }
 
@@ -168,6 +169,14 @@ export class Outbox {
     }
     this.#lowWater.leave(guard);
     this.#place.set(lane, cursor);
+  }
+
+  /** Which targets they were for stands nowhere any more. */
+  #noteLost(cursor: Cursor, reason: string): void {
+    const before = this.#place.get(cursor.lane);
+    const events = lastSequenceOf(cursor) - (before ? lastSequenceOf(before) : 0);
+    this.#options.counts.add(unknownTarget, 'dropped', events);
+    this.#options.log.error('events in the outbox are lost', { lane: cursor.lane, events, reason });
   }
 
   #noteRetried(entries: readonly OutboxEntry[]): void {

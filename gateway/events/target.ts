@@ -111,7 +111,7 @@ export class Target {
       this.#ready.push(held);
       this.#go();
     };
-    this.#waiting.set(held, setTimeout(due, Math.min(inMs, longestTimerMs)));
+    this.#waiting.set(held, setTimeout(due, Math.min(inMs, longestTimerMs)).unref());
   }
 
   #go(): void {

@@ -1,0 +1,129 @@
+/** The outbox of a gateway by itself: what a kill repeats, what retention takes, what a broken frame costs. */
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import type { RecordLane } from '../../domain/record-log.ts';
+import { Cooldowns } from '../../gateway/events/cooldowns.ts';
+import { HandlerCounts } from '../../gateway/events/counts.ts';
+import { Outbox } from '../../gateway/events/outbox.ts';
+import type { OutboxEntry, Unnumbered } from '../../gateway/events/outbox-entry.ts';
+import { webhookRetries } from '../../gateway/events/verdict.ts';
+import type { SendWebhook } from '../../gateway/events/webhook-sender.ts';
+import { openEmbeddedLogOf } from '../../src/stores/records/embedded-record-log.ts';
+import { eventually } from '../support/eventually.ts';
+import { listLog, systemClock } from '../support/gateway-start.ts';
+import { openLog, quiet, spoilFrame } from '../support/record-log-harness.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const entry = (number: number, target = 'a', members: Partial<Unnumbered> = {}): Unnumbered => ({
+  ...{ id: `${target}${number}`, eventId: `event-${number}`, target, webhookId: '', orgId: 'acme', apiId: 'api' },
+  ...{ trigger: 'AuthFailure', body: { number }, equality: String(number), cooldownMs: 0 },
+  ...{ raisedMs: Date.now(), sinceMs: Date.now(), attempts: 0, dueMs: 0, lastStatus: null, error: null },
+  ...members,
+});
+
+type Answer = (number: number, target: string) => { readonly status: number; readonly retryAfterMs?: number };
+
+/** `kill`: as a kill of the process leaves it, after the cursors have been kept. */
+async function open(directory: string, answer: Answer) {
+  const log = openEmbeddedLogOf<OutboxEntry>({
+    ...{ directory, fsync: 'none', maxBytes: 268_435_456, maxAgeMs: 86_400_000, log: quiet },
+    segmentMaxBytes: 65_536,
+  });
+  const lane = await log.openLane('node-1');
+  const sent: string[] = [];
+  const send: SendWebhook = async ({ name }, { body }) => {
+    sent.push(`${String(name)}${String(body['number'])}`);
+    return { timeMs: 1, error: null, ...answer(Number(body['number']), String(name)) };
+  };
+  const lines = listLog();
+  const counts = new HandlerCounts();
+  const outbox = new Outbox({
+    ...{ store: { log, lane, send, close: () => log.close() }, counts, policy: webhookRetries, random: () => 0 },
+    ...{ cooldowns: new Cooldowns(() => 0), clock: systemClock, log: lines },
+    addressOf: (name) => ({ state: 'on', document: { name }, orgId: '', cooldownMs: 0 }),
+  });
+  await outbox.start();
+  const marks = (consumer: string) => log.marks(consumer);
+  return { outbox, sent, lines, lane: lane as unknown as RecordLane, counts, marks, kill: () => log.close() };
+}
+
+describe('the outbox of events', () => {
+  it('repeats after a kill few of those that arrived behind one that waits for long', async () => {
+    using folder = temporaryFolder('svc-outbox-');
+    const answer: Answer = (number) => (number === 0 ? { status: 503, retryAfterMs: 3_600_000 } : { status: 204 });
+    const first = await open(folder.path, answer);
+    for (let number = 0; number < 1_000; number++) {
+      await new Promise<void>((resolve) => first.outbox.add(entry(number), resolve));
+    }
+    await eventually(() => first.sent.length === 1_000);
+    const lastMark = async () => Number((await first.marks('targets'))?.[0]?.pos.slice(0, 16));
+    await eventually(async () => (await lastMark()) > 800);
+    await first.kill();
+    const second = await open(folder.path, () => ({ status: 204 }));
+    await new Promise<void>((resolve) => second.outbox.add(entry(5_000), resolve));
+    await eventually(() => second.sent.includes('a5000'));
+    // The one that waits keeps its time, and its attempts.
+    expect(second.sent).not.to.include('a0');
+    expect(second.sent.length).to.be.below(250);
+    await second.outbox.stop(1_000);
+  });
+
+  it('goes on for each target by itself: one that is sick holds back no other', async () => {
+    using folder = temporaryFolder('svc-outbox-');
+    const answer: Answer = (_, target) => (target === 'sick' ? { status: 500 } : { status: 204 });
+    const first = await open(folder.path, answer);
+    for (let number = 0; number < 1_500; number++)
+      first.outbox.add(entry(number, 'sick', { dueMs: Date.now() + 600_000 }));
+    await new Promise<void>((resolve) => first.outbox.add(entry(0, 'well'), resolve));
+    for (let number = 1; number < 300; number++) first.outbox.add(entry(number, 'well'));
+    await eventually(() => first.sent.filter((one) => one.startsWith('well')).length === 300);
+    // What is beyond a thousand stays in the log.
+    expect(first.outbox.held).to.be.below(1_501);
+    await eventually(async () => ((await first.marks('target well')) ?? []).length > 0);
+    const { lane, pos } = (await first.marks('target well'))?.[0] ?? { lane: '', pos: '' };
+    expect([lane, Number(pos.slice(0, 16))]).to.deep.equal(['node-1/1', 1_800]);
+    await first.kill();
+    const second = await open(folder.path, answer);
+    await new Promise<void>((resolve) => second.outbox.add(entry(9_000, 'well'), resolve));
+    await eventually(() => second.sent.includes('well9000'));
+    expect(second.sent).to.deep.equal(['well9000']);
+    await second.outbox.stop(1_000);
+  });
+
+  it('counts what retention takes before it was sent, and goes on with the rest', async () => {
+    using folder = temporaryFolder('svc-outbox-');
+    const first = await open(folder.path, () => ({ status: 500 }));
+    const later = { dueMs: Date.now() + 600_000 };
+    for (let number = 0; number < 400; number++) {
+      const body = { number, text: randomBytes(1_000).toString('base64') };
+      await new Promise<void>((resolve) => first.outbox.add(entry(number, 'a', { ...later, body }), resolve));
+    }
+    await first.kill();
+    {
+      await using log = openLog(folder.path, { maxBytes: 131_072 });
+      log.trim();
+    }
+    const second = await open(folder.path, () => ({ status: 204 }));
+    await eventually(() => second.outbox.held > 0);
+    const lost = second.counts.byTarget['outbox']?.dropped ?? 0;
+    expect(lost).to.be.within(100, 399);
+    await eventually(() => second.outbox.held === 400 - lost);
+    expect(second.lines.lines.map(({ message }) => message)).to.deep.equal(['events in the outbox are lost']);
+    await second.outbox.stop(1_000);
+  });
+
+  it('loses the events of a broken frame, counted, and no others', async () => {
+    using folder = temporaryFolder('svc-outbox-');
+    const first = await open(folder.path, () => ({ status: 500 }));
+    const later = { dueMs: Date.now() + 600_000 };
+    for (const number of [1, 2, 3]) {
+      await new Promise<void>((resolve) => first.outbox.add(entry(number, 'a', later), resolve));
+    }
+    await first.kill();
+    spoilFrame(folder.path, first.lane, 1, 2);
+    const second = await open(folder.path, () => ({ status: 204 }));
+    await eventually(() => second.outbox.held === 2);
+    expect(second.counts.byTarget['outbox']).to.include({ dropped: 1 });
+    await second.outbox.stop(1_000);
+  });
+});
