@@ -6,6 +6,7 @@ import {
   createPublicKey,
   diffieHellman,
   generateKeyPairSync,
+  hkdfSync,
   type KeyObject,
 } from 'node:crypto';
 
@@ -24,15 +25,26 @@ export type Opener = {
 
 export type Pair = { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
 
-/** `info` says what the boxes are for: another purpose has other keys. `ephemeral` is used once and thrown away. */
+/** What boxes are for: another purpose has other keys. */
+export type Purpose = { readonly context: Uint8Array };
+
+export const purposeOf = (info: Uint8Array): Purpose => ({
+  context: Buffer.concat([
+    Buffer.from([0]),
+    extract(suite, ['psk_id_hash', none]),
+    extract(suite, ['info_hash', info]),
+  ]),
+});
+
+/** `ephemeral` is used once and thrown away. */
 export function sealerFor(
   recipient: KeyObject,
-  info: Uint8Array,
+  purpose: Purpose,
   ephemeral: Pair = generateKeyPairSync('x25519'),
 ): Sealer {
   const enc = rawOf(ephemeral.publicKey);
   const dh = diffieHellman({ privateKey: ephemeral.privateKey, publicKey: recipient });
-  const { key, nonce } = schedule(dh, Buffer.concat([enc, rawOf(recipient)]), info);
+  const { key, nonce } = schedule(dh, Buffer.concat([enc, rawOf(recipient)]), purpose);
   return {
     enc,
     seal(clear, associated) {
@@ -44,9 +56,9 @@ export function sealerFor(
 }
 
 /** Throws when `enc` is no public key. */
-export function openerOf({ publicKey, privateKey }: Pair, enc: Uint8Array, info: Uint8Array): Opener {
+export function openerOf({ publicKey, privateKey }: Pair, enc: Uint8Array, purpose: Purpose): Opener {
   const dh = diffieHellman({ privateKey, publicKey: publicKeyOf(enc) });
-  const { key, nonce } = schedule(dh, Buffer.concat([enc, rawOf(publicKey)]), info);
+  const { key, nonce } = schedule(dh, Buffer.concat([enc, rawOf(publicKey)]), purpose);
   return {
     open(box, associated) {
       if (box.length < tagBytes) throw new Error('a box is longer than its tag');
@@ -81,14 +93,10 @@ const suite = Buffer.from([...Buffer.from('HPKE'), 0, 0x20, 0, 1, 0, 2]);
 const none = Buffer.alloc(0);
 
 /** Key schedule of RFC 9180, 5.1, after the extraction of 4.1. Every box has a nonce of its own. */
-function schedule(dh: Uint8Array, kemContext: Uint8Array, info: Uint8Array) {
-  const prk = extract(kemSuite, none, 'eae_prk', dh);
-  const shared = expand(kemSuite, prk, 'shared_secret', kemContext, keyBytes);
-  const idHash = extract(suite, none, 'psk_id_hash', none);
-  const context = Buffer.concat([Buffer.from([0]), idHash, extract(suite, none, 'info_hash', info)]);
-  const secret = extract(suite, shared, 'secret', none);
-  const key = expand(suite, secret, 'key', context, keyBytes);
-  const base = expand(suite, secret, 'base_nonce', context, nonceBytes);
+function schedule(dh: Uint8Array, kemContext: Uint8Array, { context }: Purpose) {
+  const shared = derive(kemSuite, none, ['eae_prk', dh], ['shared_secret', kemContext], keyBytes);
+  const key = derive(suite, shared, ['secret', none], ['key', context], keyBytes);
+  const base = derive(suite, shared, ['secret', none], ['base_nonce', context], nonceBytes);
   let made = 0;
   return { key, nonce: () => nonceAt(base, made++) };
 }
@@ -99,17 +107,17 @@ function nonceAt(base: Buffer, sequence: number): Buffer {
   return nonce;
 }
 
+type Labelled = readonly [label: string, bytes: Uint8Array];
+
+/** Labelled extraction and expansion of section 4 in one. */
+const derive = (of: Buffer, salt: Uint8Array, from: Labelled, to: Labelled, bytes: number): Buffer =>
+  Buffer.from(
+    hkdfSync('sha256', labelled(of, from), salt, Buffer.concat([Buffer.from([0, bytes]), labelled(of, to)]), bytes),
+  );
+
+const extract = (of: Buffer, from: Labelled): Buffer => createHmac('sha256', none).update(labelled(of, from)).digest();
+
+const labelled = (of: Buffer, [label, bytes]: Labelled): Buffer =>
+  Buffer.concat([version, of, Buffer.from(label), bytes]);
+
 const version = Buffer.from('HPKE-v1');
-
-const extract = (of: Buffer, salt: Uint8Array, label: string, material: Uint8Array): Buffer =>
-  hmac(salt, version, of, Buffer.from(label), material);
-
-/** One block of HKDF is enough: nothing here is longer than a hash. */
-const expand = (of: Buffer, key: Uint8Array, label: string, info: Uint8Array, bytes: number): Buffer =>
-  hmac(key, Buffer.from([0, bytes]), version, of, Buffer.from(label), info, Buffer.from([1])).subarray(0, bytes);
-
-function hmac(key: Uint8Array, ...parts: readonly Uint8Array[]): Buffer {
-  const mac = createHmac('sha256', key);
-  for (const part of parts) mac.update(part);
-  return mac.digest();
-}

@@ -1,6 +1,6 @@
 /** Secrets of one object sealed for one gateway: what stands in a box, and the place that it is bound to. */
 import { createHash, type KeyObject } from 'node:crypto';
-import { openerOf, type Pair, publicKeyOf, rawOf, sealerFor } from './hpke.ts';
+import { openerOf, type Pair, publicKeyOf, purposeOf, rawOf, sealerFor } from './hpke.ts';
 
 /** A box opens as this object, as this event made it, on this node, and nowhere else. */
 export type BoxPlace = {
@@ -22,10 +22,10 @@ export type NodeBox = Pick<BoxPlace, 'era' | 'position'> & {
 
 type ClearSecret = { readonly pointer: string; readonly clear: string };
 
-const info = Buffer.from('svc node secrets 1');
+const purpose = purposeOf(Buffer.from('svc node secrets 1'));
 
 export function sealBox(recipient: KeyObject, place: BoxPlace, secrets: readonly ClearSecret[]): NodeBox {
-  const { enc, seal } = sealerFor(recipient, info);
+  const { enc, seal } = sealerFor(recipient, purpose);
   return {
     era: place.era,
     position: place.position,
@@ -39,7 +39,7 @@ export function sealBox(recipient: KeyObject, place: BoxPlace, secrets: readonly
 
 /** Throws when the box was made for another key or place, or was changed. */
 export function openBox(pair: Pair, place: BoxPlace, { enc, secrets }: NodeBox): readonly ClearSecret[] {
-  const { open } = openerOf(pair, bytesOf(enc), info);
+  const { open } = openerOf(pair, bytesOf(enc), purpose);
   return secrets.map(({ pointer, box }) => ({
     pointer,
     clear: Buffer.from(open(bytesOf(box), associated(place, pointer))).toString(),
@@ -57,7 +57,7 @@ export const nodeKeyText = (publicKey: KeyObject): string => textOf(rawOf(public
 export function readNodeKey(text: string): KeyObject {
   const key = publicKeyOf(bytesOf(text));
   // With a key of low order this throws.
-  sealerFor(key, info);
+  sealerFor(key, purpose);
   return key;
 }
 

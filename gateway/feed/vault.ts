@@ -26,7 +26,7 @@ export type VaultOptions = {
 };
 
 /** Boxes by object and event, and the log that they are of. */
-type Boxes = { readonly logId: string; readonly byName: ReadonlyMap<string, NodeBox> };
+type Boxes = { readonly logId: string; readonly byPlace: ReadonlyMap<string, NodeBox> };
 
 /** Of an answer what is about secrets. */
 type Answered = { readonly logId: string; readonly secrets?: NodeSecrets };
@@ -67,7 +67,7 @@ export class Vault {
     for (const object of objects) {
       for (const [kid, text] of await this.#fromRing(object)) clear.set(kid, text);
       const found = boxes && this.#fromBox(object, boxes);
-      if (found === 'closed') closed.push(nameOf(object));
+      if (found === 'closed') closed.push(placeOf(object));
       else if (found) boxed.set(nameOf(object), found);
       if (performance.now() - sinceMs < busyMs) continue;
       await turn();
@@ -160,9 +160,9 @@ export class Vault {
   }
 
   /** Undefined where there is nothing to open, or where it is open. One that does not costs what needs it, no more. */
-  #fromBox(object: GatewayObject, { logId, byName }: Boxes): Boxed | 'closed' | undefined {
+  #fromBox(object: GatewayObject, { logId, byPlace }: Boxes): Boxed | 'closed' | undefined {
     const name = nameOf(object);
-    const box = byName.get(name);
+    const box = byPlace.get(placeOf(object));
     if (!this.#key || !box || this.#boxed.has(name) || withheldOf(object).length === 0) return undefined;
     const { kind, id, position } = object;
     try {
@@ -174,20 +174,20 @@ export class Vault {
   }
 
   #boxesOf({ logId, secrets }: Answered): Boxes {
-    return { logId, byName: new Map(this.#entriesOf(secrets)) };
+    return { logId, byPlace: new Map(this.#entriesOf(secrets)) };
   }
 
   #boxesOn({ snapshot, provenance, boxes = {} }: Generation): Boxes {
     const told = [provenance?.base.secrets, ...(provenance?.steps ?? []).map(({ secrets }) => secrets)];
     const entries = told.flatMap((secrets) => this.#entriesOf(secrets));
-    return { logId: snapshot.logId, byName: new Map([...namedBoxes(boxes), ...entries]) };
+    return { logId: snapshot.logId, byPlace: new Map([...placedBoxes(boxes), ...entries]) };
   }
 
   /** What was sealed for another key does not open: this node had another one, or another name. */
   #entriesOf(secrets: NodeSecrets | undefined): readonly (readonly [string, NodeBox])[] {
     if (!secrets || !this.#key) return [];
     const { node, keyId } = this.#key;
-    if (secrets.node === node && secrets.recipient === keyId) return namedBoxes(secrets.boxes);
+    if (secrets.node === node && secrets.recipient === keyId) return placedBoxes(secrets.boxes);
     this.#log.warn('secrets were sealed for another key than that of this node', {
       ...{ node: secrets.node, keyId: secrets.recipient, ownKeyId: keyId },
     });
@@ -207,9 +207,13 @@ export class Vault {
 /** So many objects are named in one line of the log. */
 const maxNamed = 10;
 
-const nameOf = ({ kind, id, position }: GatewayObject): string => `${objectKey(kind, id)}@${position}`;
+/** What an answer calls the box of an object. */
+const placeOf = ({ kind, id, position }: GatewayObject): string => `${objectKey(kind, id)}@${position}`;
 
-const namedBoxes = (boxes: NodeSecrets['boxes']): readonly (readonly [string, NodeBox])[] =>
+/** The digest changes with each secret; positions begin anew in another era. */
+const nameOf = (object: GatewayObject): string => `${placeOf(object)} ${object.sha256}`;
+
+const placedBoxes = (boxes: NodeSecrets['boxes']): readonly (readonly [string, NodeBox])[] =>
   Object.entries(boxes).map(([key, box]) => [`${key}@${box.position}`, box]);
 
 const only = <Value>(map: ReadonlyMap<string, Value>, names: ReadonlySet<string>): ReadonlyMap<string, Value> =>

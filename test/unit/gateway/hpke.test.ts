@@ -2,7 +2,15 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { openerOf, type Pair, publicKeyOf, rawOf, sealerFor } from '../../../gateway/feed/hpke.ts';
+import {
+  openerOf,
+  type Pair,
+  type Purpose,
+  publicKeyOf,
+  purposeOf,
+  rawOf,
+  sealerFor,
+} from '../../../gateway/feed/hpke.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text, 'hex');
 
@@ -18,7 +26,7 @@ const recipient = pairOf('4612c550263fc8ad58375df3f557aac531d26850903e55a9f23f21
 const ephemeral = pairOf('52c4a758a802cd8b936eceea314432798d5baf2d7e9235dc084ab1b9cfa2f736');
 const recipientHex = '3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d';
 const encHex = '37fda3567bdbd628e88668c3c8d7e97d1d1253b6d4ea6d44c150f741f1bf4431';
-const info = Buffer.from('Ode on a Grecian Urn');
+const info = purposeOf(Buffer.from('Ode on a Grecian Urn'));
 const clear = Buffer.from('Beauty is truth, truth beauty');
 const boxes = [
   '090b7dc225419f7da9e8b460becfbb96a26c7964d79b8010d397fa838530a32a397b14f5776db19ff5e57734e0',
@@ -47,9 +55,9 @@ describe('hybrid encryption', () => {
     const pair = generateKeyPairSync('x25519');
     fc.assert(
       fc.property(fc.array(fc.uint8Array(), { maxLength: 5 }), fc.uint8Array(), fc.uint8Array(), (texts, aad, what) => {
-        const sealer = sealerFor(pair.publicKey, what);
+        const sealer = sealerFor(pair.publicKey, purposeOf(what));
         const sealed = texts.map((text) => sealer.seal(text, aad));
-        const opener = openerOf(pair, sealer.enc, what);
+        const opener = openerOf(pair, sealer.enc, purposeOf(what));
         for (const [index, box] of sealed.entries()) {
           expect(Buffer.from(opener.open(box, aad))).to.deep.equal(Buffer.from(texts[index] ?? []));
         }
@@ -60,12 +68,12 @@ describe('hybrid encryption', () => {
   });
 
   const [box, next] = [hex(boxes[0] ?? ''), hex(boxes[1] ?? '')];
-  const opened = (pair: Pair, enc: Uint8Array, what: Uint8Array, given: Uint8Array, aad: Uint8Array) => () =>
+  const opened = (pair: Pair, enc: Uint8Array, what: Purpose, given: Uint8Array, aad: Uint8Array) => () =>
     openerOf(pair, enc, what).open(given, aad);
   const others: readonly (readonly [string, () => unknown])[] = [
     ['for another recipient', opened(ephemeral, hex(encHex), info, box, counted(0))],
     ['with another ephemeral key', opened(recipient, hex(recipientHex), info, box, counted(0))],
-    ['for another purpose', opened(recipient, hex(encHex), Buffer.from('Ode'), box, counted(0))],
+    ['for another purpose', opened(recipient, hex(encHex), purposeOf(Buffer.from('Ode')), box, counted(0))],
     ['with other associated data', opened(recipient, hex(encHex), info, box, counted(1))],
     ['out of its order', opened(recipient, hex(encHex), info, next, counted(1))],
     ['cut at its end', opened(recipient, hex(encHex), info, box.subarray(0, -1), counted(0))],
