@@ -85,6 +85,24 @@ describe('a subscription', () => {
     await subscription.stop();
   });
 
+  it('applies what it has again when secrets were opened that were closed, though the log has not moved', async () => {
+    const feed = new MemoryFeed();
+    feed.put('a', document('a'));
+    let opened = 0;
+    const { subscription, applied, saved } = followed(feed, { opened: () => opened });
+    await subscription.start();
+    await eventually(() => applied.length === 1);
+    await subscription.refresh();
+    expect(applied).to.have.length(1);
+    opened = 1;
+    await subscription.refresh();
+    await subscription.refresh();
+    expect(applied).to.have.length(2);
+    expect(applied[1]?.snapshot).to.deep.equal(applied[0]?.snapshot);
+    await subscription.stop();
+    expect(saved).to.have.length(2);
+  });
+
   it('takes the snapshot of a format that it did not have, though the log has not moved', async () => {
     const feed = new MemoryFeed();
     feed.put('a', document('a'));
