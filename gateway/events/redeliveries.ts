@@ -85,13 +85,16 @@ export class Redeliveries {
   }
 
   /** An outbox that is stopping may never say that it has something: it is asked again after the next start. */
-  #orEnd(work: Promise<void>): Promise<void> {
+  async #orEnd(work: Promise<void>): Promise<void> {
     const { signal } = this.#ending;
-    if (signal.aborted) return work;
-    return new Promise((resolve, reject) => {
-      signal.addEventListener('abort', () => resolve(), { once: true });
-      work.then(resolve, reject);
-    });
+    const { promise: aborted, resolve } = Promise.withResolvers<void>();
+    const end = (): void => resolve();
+    signal.addEventListener('abort', end, { once: true });
+    try {
+      await Promise.race([work, aborted]);
+    } finally {
+      signal.removeEventListener('abort', end);
+    }
   }
 
   async #doOnce({ place, requests }: News): Promise<void> {

@@ -18,8 +18,8 @@ export interface Deliveries {
 /** A node's deliveries stand in a ring of places: number 1,000 takes the place of number 0. */
 const places = 1_000;
 /** So many fit into one cell, however long their texts are. */
-const placesPerCell = 25;
-const maxEntryBytes = 2_500;
+const placesPerCell = 50;
+const maxEntryBytes = 1_250;
 const maxAttempts = 10;
 const prefix = 'deliveries/';
 

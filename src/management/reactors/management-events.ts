@@ -44,38 +44,70 @@ export function startManagementEvents(options: ManagementEventsOptions): Managem
     ...{ file: options.redeliveredFile, log },
     redeliver: (asked) => outbox.redeliver(asked),
   });
-  const running = Promise.all([follow(options, outbox, signal), followRequests(options, redeliveries, signal)]);
+  const run = async (): Promise<void> => {
+    // Before that a target that is there would look as if it were not.
+    const caughtUp = Promise.all(models.map((name) => options.projector.caughtUp(name)));
+    await orEnd(caughtUp, signal).catch(() => undefined);
+    if (options.hasOutbox) await openLeft(options, outbox, signal);
+    await Promise.all([follow(options, outbox, signal), followRequests(options, redeliveries, signal)]);
+  };
+  const running = run();
   return {
     stop: async () => {
       ending.abort();
-      await running;
       await redeliveries.stop();
+      await running;
       await outbox.stop(stopMs);
     },
   };
 }
 
+/** What an earlier run has left goes on by itself. */
+async function openLeft(
+  { log, everyMs = 5_000 }: ManagementEventsOptions,
+  outbox: EventOutbox,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      return await outbox.open();
+    } catch (error) {
+      log.error('the outbox of management does not open', { error });
+      await delay(everyMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+/** Resolves with the work, or when the signal aborts. */
+async function orEnd(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>();
+  const end = (): void => resolve();
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}
+
 /** Until the signal aborts: what fails is tried again. */
 async function follow(options: ManagementEventsOptions, outbox: EventOutbox, signal: AbortSignal): Promise<void> {
-  const { sources, projector, lease, log, hasOutbox, everyMs = 5_000 } = options;
+  const { sources, projector, lease, log, everyMs = 5_000 } = options;
   const reader = createLeasedReader({
     ...{ store: sources.store, cells: options.cells, lease, key: 'reactor/management-events' },
     filter: { types: toldTypes },
     isReady: (position) => projector.waitFor(models, position, waitMs),
     take: async (recorded) => {
       const told = await tell(recorded, sources);
-      if (told) await outbox.add(told, listenersOf(sources.models, told, sources.handlers));
+      // A disk that takes nothing must not hold up the end.
+      if (told) await orEnd(outbox.add(told, listenersOf(sources.models, told, sources.handlers)), signal);
     },
   });
   const bell = createBell(projector, signal);
-  // Before that a target that is there would look as if it were not.
-  await Promise.all(models.map((name) => projector.caughtUp(name))).catch(() => undefined);
-  let isOpen = !hasOutbox;
   while (!signal.aborted) {
     const rung = bell.next(everyMs);
     try {
-      if (!isOpen) await outbox.open();
-      isOpen = true;
       await reader.read(signal);
     } catch (error) {
       if (!signal.aborted) log.warn('events cannot be told to webhooks now', { error });

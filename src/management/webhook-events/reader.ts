@@ -38,27 +38,28 @@ export type LeasedReader = {
 export function createLeasedReader(options: LeasedReaderOptions): LeasedReader {
   const { store, lease, filter, isReady, take } = options;
   const isHeld = heldFor(lease);
-  /** While this node holds the lease nobody else writes the place. */
+  /** While this node holds the lease nobody else writes the place. Unknown after a failure. */
   let reached: Reached | undefined;
 
-  const readOn = async (from: Reached, signal: AbortSignal): Promise<boolean> => {
-    reached = from;
+  const readOn = async (from: Reached, signal: AbortSignal): Promise<Reached | undefined> => {
+    let at = from;
     for (let skipped = 0; !signal.aborted; ) {
-      const { events, next, atHead } = await store.readAll({ after: reached.position, limit: pageEvents, filter });
+      const { events, next, atHead } = await store.readAll({ after: at.position, limit: pageEvents, filter });
       const last = events.at(-1);
-      if (last && !(await isReady(last.position))) return false;
+      if (last && !(await isReady(last.position))) return undefined;
       for (const stored of events) {
-        if (signal.aborted) return false;
         await take(decodeEvent(stored));
+        // It may not have been taken.
+        if (signal.aborted) return undefined;
       }
       skipped = events.length > 0 ? 0 : skipped + 1;
       const isWorthIt: boolean = events.length > 0 || skipped >= maxSkippedPages;
-      reached = isWorthIt ? await remember(options, next, reached.version) : { ...reached, position: next };
+      at = isWorthIt ? await remember(options, next, at.version) : { ...at, position: next };
       if (isWorthIt) skipped = 0;
-      if (atHead) return true;
-      if (!(await isHeld())) return false;
+      if (atHead) return at;
+      if (!(await isHeld())) return undefined;
     }
-    return false;
+    return undefined;
   };
 
   return {
@@ -66,7 +67,8 @@ export function createLeasedReader(options: LeasedReaderOptions): LeasedReader {
       const before = reached;
       reached = undefined;
       if (!(await isHeld())) return false;
-      return readOn(before ?? (await known(options)), signal);
+      reached = await readOn(before ?? (await known(options)), signal);
+      return reached !== undefined;
     },
   };
 }
