@@ -182,6 +182,14 @@ describe('versions inside a Classic definition, at the management API', () => {
     ];
     expect((await send('GET', '/api/apis/listed/versions')).json['apis']).to.deep.equal(rows);
     expect((await send('GET', '/api/apis/listed/versions?searchText=2')).json['apis']).to.deep.equal([rows[1]]);
+    const before = (await send('GET', '/api/apis/listed')).headers.get('x-svc-revision');
+    const put = await send('PUT', '/api/apis/listed', inVersions('listed', { v9: {} }));
+    expect(put.status, put.text).to.equal(200);
+    expect((await send('GET', '/api/apis/listed/versions')).json['apis']).to.have.nested.property(
+      '[0].versionName',
+      'v9',
+    );
+    expect((await send('GET', `/api/apis/listed/versions?at=${before}`)).json['apis']).to.deep.equal(rows);
   });
 
   it('stand in a declarative set like any API, and a base of the set does not list them', async () => {

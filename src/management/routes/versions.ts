@@ -1,18 +1,17 @@
 /** The versions of an API: the base and the APIs that it lists, now or at a time. */
 
 import { routeOf } from '../../../domain/api/api.ts';
-import { isClassic } from '../../../domain/api/classic/codec.ts';
 import { shownVersions } from '../../../domain/api/classic-versions.ts';
 import type { ApiKind } from '../../../domain/api/definition.ts';
 import { apiUnknown, kindMismatch } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { toApiId } from '../../../domain/ids.ts';
-import { getApi } from '../../../projections/api-catalog.ts';
 import { type ListedVersion, listVersions } from '../../../projections/api-entries.ts';
 import { type Call, wordParameter } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import * as parameter from '../parameters.ts';
 import { documentsFor } from '../past-reads.ts';
+import { readApi } from '../read-api.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 
@@ -32,7 +31,9 @@ async function list(kind: ApiKind | undefined, call: Call, services: Services): 
     (!reached || reached.has(id)) &&
     versionName.toLowerCase().includes(text) &&
     (accessType === undefined || internal === (accessType === 'internal'));
-  const inside = ownRows(getApi(documents, call.caller.orgId, apiId)?.document, found.versions);
+  // Only a Classic definition says more than the list knows.
+  const document = found.kind === 'classic' ? (await readApi(call, services, apiId)).document : undefined;
+  const inside = ownRows(document, found.versions);
   const apis = inside.filter(isWanted).map((version) => ({ ...version }));
   return { status: 200, body: { status: 'success', apis } };
 }
@@ -43,7 +44,7 @@ function ownRows(
   [base, ...others]: readonly ListedVersion[],
 ): readonly ListedVersion[] {
   if (!base) return [];
-  const own = document && isClassic(document) ? shownVersions(document) : [];
+  const own = document ? shownVersions(document) : [];
   if (own.length === 0) return [base, ...others];
   return own
     .map(({ name, end, isDefault }) => ({
