@@ -211,7 +211,7 @@ export class GatewayEvents {
       } catch (error) {
         this.#isFailing = true;
         log.error('the outbox of events does not open', { error });
-        await pause(restMs, undefined, { signal: this.#stop.signal }).catch(ignore);
+        await pause(restMs, undefined, { signal: this.#stop.signal, ref: false }).catch(ignore);
       }
     }
     return undefined;

@@ -140,7 +140,7 @@ export class Outbox {
       } catch (error) {
         log.error('the outbox of events cannot be read', { error });
       }
-      if (!signal.aborted) await pause(restMs, undefined, { signal: this.#stop.signal }).catch(ignore);
+      if (!signal.aborted) await pause(restMs, undefined, { signal: this.#stop.signal, ref: false }).catch(ignore);
     }
   }
 

@@ -11,7 +11,7 @@ import { type ApiId, apiStream, type OrgId, toApiId } from '../../domain/ids.ts'
 import { sameJson } from '../../domain/json.ts';
 import { withMask } from '../../domain/secret-places.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
-import { type DocumentChange, maxRemarks, type NextDocument } from './api-change.ts';
+import { bounded, type DocumentChange, maxRemarks, type NextDocument } from './api-change.ts';
 import { claimWrites, type Owner } from './api-claims.ts';
 import { linesOf, nextDocument, rollbackRefused } from './api-next.ts';
 import { changeMeta } from './api-representation.ts';
@@ -24,6 +24,7 @@ import type { HeldSecrets } from './held-secrets.ts';
 import { expectedOf, type Loaded, loadApi } from './load.ts';
 import { documented, type Reply } from './responses.ts';
 import type { ValidateOpenApi } from './validate.ts';
+import { webhookRemarks } from './webhook-references.ts';
 
 /** `kind` absent: whatever kind the API has. */
 type ApiChange = DocumentChange | { readonly type: 'DeleteApi'; readonly apiId: ApiId; readonly kind?: ApiKind };
@@ -78,7 +79,10 @@ async function planChange(
   const loaded = await loadApi(store, change.apiId);
   const current = currentOf(change, loaded.state, options.orgId);
   await checkPreconditions(store, change, options, loaded);
-  const next = change.type === 'DeleteApi' ? undefined : await nextDocument(deps, change, current, options);
+  const next =
+    change.type === 'DeleteApi'
+      ? undefined
+      : await withRemarks(store, options.orgId, await nextDocument(deps, change, current, options));
   const references = next ? await checkReferences(store, change, options.orgId, next) : [];
   const owner = { orgId: options.orgId, apiId: change.apiId, kind: next?.kind ?? current?.kind ?? 'oas' };
   const decided = withDerivedFields(api.decide(toCommand(change, owner, next), loaded.state), current);
@@ -130,6 +134,15 @@ function withoutRepeats(writes: readonly PlannedWrite[]): readonly PlannedWrite[
     seen.add(stream);
     return !isRepeat;
   });
+}
+
+/** What is said of it, with what is said of the webhooks that it names. */
+async function withRemarks(store: EventStore, orgId: OrgId, next: NextDocument): Promise<NextDocument> {
+  const { document, warnings } = next.settled;
+  const remarks = await webhookRemarks(store, orgId, document);
+  return remarks.length === 0
+    ? next
+    : { ...next, settled: { ...next.settled, warnings: bounded([...warnings, ...remarks]) } };
 }
 
 /** What it names must be there, and stay until the change is stored. */
