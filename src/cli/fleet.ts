@@ -15,6 +15,8 @@ export type Gateway = {
   readonly apis?: number;
   readonly lastSeen?: string;
   readonly trouble?: { readonly code: string; readonly message: string };
+  /** What secrets are sealed for. `alarm`: it has taken the place of another one, not long ago. */
+  readonly key?: { readonly id: string; readonly since: string; readonly alarm?: true };
   readonly rejected: readonly {
     readonly kind: string;
     readonly id: string;

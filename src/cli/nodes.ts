@@ -30,7 +30,8 @@ async function list(terminal: Terminal, flags: Flags): Promise<void> {
   ]);
 }
 
-const troubleOf = ({ rejected, trouble }: Gateway): readonly string[] => [
+const troubleOf = ({ rejected, trouble, key }: Gateway): readonly string[] => [
+  ...(key?.alarm ? [`its key has changed at ${key.since}`] : []),
   ...(trouble ? [trouble.message] : []),
   ...rejected.map(({ kind, id, code }) => `${kind} ${id}: ${code}`),
 ];

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../domain/event.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { nodeStream, toNodeId } from '../../domain/ids.ts';
 import { nodeKeyIdOf, nodeKeyText } from '../../gateway/feed/node-box.ts';
+import { svc } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { gatewayReport } from '../support/gateway-report.ts';
 import { json } from '../support/management-refusals.ts';
@@ -69,14 +70,18 @@ describe('the key of a gateway', () => {
     clockMs += 3_600_000;
     await taken({ publicKey: second, run: 'run-2' });
     const key = { id: nodeKeyIdOf(second), before: nodeKeyIdOf(first) };
-    await eventually(async () => expect(await keyOf()).to.include(key));
+    await eventually(async () => expect(await keyOf()).to.include({ ...key, alarm: true }));
     expect(await shown()).to.include({ health: 'warn' });
+    const listed = await svc(['nodes', '--url', management.url], { env: { SVC_TOKEN: management.token } });
+    expect(listed.out, listed.err).to.match(/^edge-1\twarn\t.*its key has changed at 20/m);
     expect(alarms()).to.have.length(1);
     expect(JSON.stringify(alarms())).to.contain(key.id).and.contain(key.before).and.contain('edge-1');
     clockMs += 24 * 3_600_000;
     await taken({ publicKey: second, run: 'run-2' });
     expect(await shown()).to.include({ health: 'pass' });
-    expect(await keyOf()).to.include(key);
+    expect(await keyOf())
+      .to.include(key)
+      .and.not.to.have.property('alarm');
     expect(alarms()).to.have.length(1);
   });
 

@@ -63,7 +63,7 @@ async function shown(
     lag,
     ...(seen?.trouble ? { trouble: { ...seen.trouble } } : {}),
     ...(seen?.reload ? { reload: shownReload(seen.reload) } : {}),
-    ...(key ? { key: shownKey(key) } : {}),
+    ...(key ? { key: shownKey(key, now()) } : {}),
     health: isGone ? 'fail' : isDoubtful ? 'warn' : 'pass',
   };
 }
@@ -74,9 +74,10 @@ const keyAlarmMs = 24 * 3_600_000;
 const isAlarming = (key: NodeKey | undefined, now: Date): boolean =>
   key?.before !== undefined && now.getTime() - Date.parse(key.since) < keyAlarmMs;
 
-const shownKey = ({ publicKey, since, before }: NodeKey): JsonObject => ({
-  ...{ id: nodeKeyIdOf(publicKey), since },
-  ...(before === undefined ? {} : { before: nodeKeyIdOf(before) }),
+const shownKey = (key: NodeKey, now: Date): JsonObject => ({
+  ...{ id: nodeKeyIdOf(key.publicKey), since: key.since },
+  ...(key.before === undefined ? {} : { before: nodeKeyIdOf(key.before) }),
+  ...(isAlarming(key, now) ? { alarm: true } : {}),
 });
 
 const shownError = ({ position, ...error }: NodeError): JsonObject => ({

@@ -96,7 +96,7 @@ export const feedSchemas: JsonObject = {
       ...{ node: text, group: text, tags: labels, version: text, startedAt: text, lastSeen: text },
       ...{ position: text, revision: text, snapshotSha256: text, source, apis: count, rejected, trouble, reload },
       lag: closed({ events: { type: ['integer', 'null'] }, seconds: count }),
-      key: closed({ id: text, since: text, before: text }, ['id', 'since']),
+      key: closed({ id: text, since: text, before: text, alarm: { const: true } }, ['id', 'since']),
       health: { type: 'string', enum: ['pass', 'warn', 'fail'] },
     },
     ['node', 'group', 'tags', 'version', 'position', 'revision', 'rejected', 'lag', 'health'],
