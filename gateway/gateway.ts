@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeError } from '../domain/gateway-node.ts';
 import type { RecordLane } from '../domain/record-log.ts';
-import type { WebhookDelivery } from '../domain/webhook-delivery.ts';
 import { Callers } from './access/callers.ts';
 import { type MakeRecord, recordMaker } from './analytics/outcome.ts';
 import { Recorder } from './analytics/recorder.ts';
@@ -12,7 +11,7 @@ import type { CheckApi } from './check-api.ts';
 import { type Before, type Compiled, type CompiledApi, compile, type Reveal, retireOthers } from './compile.ts';
 import { DeliveryExchange } from './events/exchange.ts';
 import { GatewayEvents } from './events/gateway-events.ts';
-import type { OutboxStore, Redelivery } from './events/outbox.ts';
+import type { OutboxStore } from './events/outbox.ts';
 import { type RetryPolicy, webhookRetries } from './events/verdict.ts';
 import type { Feed, GatewayReport, SnapshotSource } from './feed/feed.ts';
 import type { Generation } from './feed/generation.ts';
@@ -81,10 +80,7 @@ export type Gateway = {
   applied(): Applied;
   /** Resolves when this node has applied everything up to the position. Rejects when the signal aborts. */
   waitForRevision(position: string, signal: AbortSignal): Promise<void>;
-  /** The last deliveries to webhooks. */
-  deliveries(): readonly WebhookDelivery[];
-  /** Sends dead letters again; answers how many. */
-  redeliver(redelivery: Redelivery): Promise<number>;
+  readonly events: Pick<GatewayEvents, 'deliveries' | 'redeliver'>;
   /** Finishes requests for at most so long, flushes the records, and closes everything. Later calls share the first. */
   stop(deadlineMs: number): Promise<void>;
 };
@@ -104,7 +100,7 @@ class RunningGateway implements Gateway {
   readonly #callers: Callers;
   readonly #recorder: Recorder | undefined;
   readonly #makeRecord: MakeRecord;
-  readonly #events: GatewayEvents;
+  readonly events: GatewayEvents;
   readonly #server: ProxyServer;
   readonly #control: ControlServer;
   readonly #subscription: Subscription;
@@ -137,13 +133,13 @@ class RunningGateway implements Gateway {
     const { frame, bufferBytes, version } = settings;
     this.#recorder = settings.analytics ? new Recorder({ lane, clock, log, version, frame, bufferBytes }) : undefined;
     this.#makeRecord = recordMaker({ clock, nodeTags: settings.tags });
-    this.#events = new GatewayEvents({
+    this.events = new GatewayEvents({
       ...{ open: options.openOutbox, handlers: settings.eventHandlers, clock, log },
       policy: options.webhookRetries ?? webhookRetries,
       reveal: (object) => this.#vault.reveal(object),
     });
     this.#exchange = new DeliveryExchange({
-      ...{ events: this.#events, directory: join(directory, 'outbox'), log, changed: () => this.#reports.soon() },
+      ...{ events: this.events, directory: join(directory, 'outbox'), log, changed: () => this.#reports.soon() },
     });
     this.#reports = new Reports({
       ...{ feed, log, report: () => this.#report(), taken: (report) => this.#taken(report) },
@@ -214,14 +210,6 @@ class RunningGateway implements Gateway {
     });
   }
 
-  deliveries(): readonly WebhookDelivery[] {
-    return this.#events.deliveries;
-  }
-
-  redeliver(redelivery: Redelivery): Promise<number> {
-    return this.#events.redeliver(redelivery);
-  }
-
   stop(deadlineMs: number): Promise<void> {
     this.#stopping ??= this.#stopInOrder(deadlineMs);
     return this.#stopping;
@@ -236,7 +224,7 @@ class RunningGateway implements Gateway {
     await this.#exchange.stop();
     await this.#reports.stop();
     await this.#recorder?.stop(deadlineMs);
-    await this.#events.stop(deadlineMs);
+    await this.events.stop(deadlineMs);
     for (const { route } of this.#compiled?.apis.values() ?? []) route.lease.retire();
     await this.#agents.close();
     await this.#control.stop();
@@ -275,7 +263,7 @@ class RunningGateway implements Gateway {
     this.#compiled = compiled;
     this.#snapshot = snapshot;
     this.#callers.swap(snapshot);
-    this.#events.swap(
+    this.events.swap(
       [...compiled.apis.values()].map(({ route }) => route.definition),
       snapshot.objects,
     );
@@ -312,7 +300,7 @@ class RunningGateway implements Gateway {
   }
 
   #record(context: Context): void {
-    this.#events.over(context);
+    this.events.over(context);
     if (context.access) this.#callers.saw(context.access, context.arrivedMs);
     if (context.route.definition.trafficLogs) this.#recorder?.record(this.#makeRecord, context);
   }
@@ -333,7 +321,7 @@ class RunningGateway implements Gateway {
     return {
       ...{ version, maxStalenessMs, silentMs, ageMs, trouble },
       ...{ compiled: this.#compiled, source: this.#source, position: this.#position, revision: this.#revision },
-      ...{ events: this.#events.standing, nowMs: this.#options.clock.monotonic() },
+      ...{ events: this.events.standing, nowMs: this.#options.clock.monotonic() },
     };
   }
 

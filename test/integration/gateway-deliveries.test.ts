@@ -50,7 +50,9 @@ describe('deliveries of a gateway', function () {
     const answers = [500, 302, 429, 204];
     receiver.answer = () => [answers[receiver.received.length - 1] ?? 204, { location: `${receiver.url}moved` }];
     await gateway.refuse();
-    const delivery = await eventually(() => gateway.gateway.deliveries().find(({ state }) => state === 'delivered'));
+    const delivery = await eventually(() =>
+      gateway.gateway.events.deliveries.find(({ state }) => state === 'delivered'),
+    );
     expect(receiver.received.map(({ url, headers }) => [url, headers['x-svc-attempt']])).to.deep.equal([
       ...[['/', '1'] as const, ['/', '2'] as const, ['/', '3'] as const, ['/', '4'] as const],
     ]);
@@ -64,7 +66,9 @@ describe('deliveries of a gateway', function () {
     await using gateway = await withAlarms(receiver.url);
     receiver.answer = () => [503, { 'retry-after': '1200' }];
     await gateway.refuse();
-    const delivery = await eventually(() => gateway.gateway.deliveries().find(({ state }) => state === 'retrying'));
+    const delivery = await eventually(() =>
+      gateway.gateway.events.deliveries.find(({ state }) => state === 'retrying'),
+    );
     expect(delivery).to.include({ attempts: 1, lastStatus: 503 });
     expect(Date.parse(delivery.nextAt ?? '') - Date.parse(delivery.at)).to.be.at.least(1_199_000);
   });
@@ -73,20 +77,20 @@ describe('deliveries of a gateway', function () {
     await using gateway = await withAlarms(receiver.url);
     receiver.answer = () => [410];
     await gateway.refuse(2);
-    await eventually(() => gateway.gateway.deliveries().filter(({ state }) => state === 'dead').length === 2);
+    await eventually(() => gateway.gateway.events.deliveries.filter(({ state }) => state === 'dead').length === 2);
     expect(receiver.received).to.have.length(6);
-    const [one, other] = gateway.gateway.deliveries();
+    const [one, other] = gateway.gateway.events.deliveries;
     expect(one).to.include({ state: 'dead', attempts: 3, lastStatus: 410, nextAt: null });
     receiver.answer = () => [204];
-    expect(await gateway.gateway.redeliver({ webhookId: 'other', ids: 'all' })).to.equal(0);
-    expect(await gateway.gateway.redeliver({ webhookId: 'alarms', ids: [other?.id ?? ''] })).to.equal(1);
+    expect(await gateway.gateway.events.redeliver({ webhookId: 'other', ids: 'all' })).to.equal(0);
+    expect(await gateway.gateway.events.redeliver({ webhookId: 'alarms', ids: [other?.id ?? ''] })).to.equal(1);
     await eventually(() => receiver.received[6]);
     expect(receiver.ids()[6]).to.equal(other?.eventId);
-    await eventually(() => gateway.gateway.deliveries()[1]?.state === 'delivered');
-    expect(gateway.gateway.deliveries()[0]?.state).to.equal('dead');
-    expect(await gateway.gateway.redeliver({ webhookId: 'alarms', ids: 'all' })).to.equal(1);
-    await eventually(() => gateway.gateway.deliveries()[0]?.state === 'delivered');
-    expect(await gateway.gateway.redeliver({ webhookId: 'alarms', ids: 'all' })).to.equal(0);
+    await eventually(() => gateway.gateway.events.deliveries[1]?.state === 'delivered');
+    expect(gateway.gateway.events.deliveries[0]?.state).to.equal('dead');
+    expect(await gateway.gateway.events.redeliver({ webhookId: 'alarms', ids: 'all' })).to.equal(1);
+    await eventually(() => gateway.gateway.events.deliveries[0]?.state === 'delivered');
+    expect(await gateway.gateway.events.redeliver({ webhookId: 'alarms', ids: 'all' })).to.equal(0);
     expect(receiver.received).to.have.length(8);
   });
 
@@ -97,13 +101,13 @@ describe('deliveries of a gateway', function () {
     {
       await using gateway = await withAlarms(receiver.url, { directory });
       await gateway.refuse();
-      await eventually(() => gateway.gateway.deliveries()[0]?.state === 'dead');
+      await eventually(() => gateway.gateway.events.deliveries[0]?.state === 'dead');
     }
     receiver.answer = () => [204];
     await using gateway = await startEventGateway({ directory });
     await gateway.settled(gateway.feed.putWebhook('alarms', { url: receiver.url, method: 'POST', headers: [] }));
-    expect(await gateway.gateway.redeliver({ webhookId: 'alarms', ids: 'all' })).to.equal(1);
-    await eventually(() => gateway.gateway.deliveries()[0]?.state === 'delivered');
+    expect(await gateway.gateway.events.redeliver({ webhookId: 'alarms', ids: 'all' })).to.equal(1);
+    await eventually(() => gateway.gateway.events.deliveries[0]?.state === 'delivered');
     expect(new Set(receiver.ids()).size).to.equal(1);
   });
 
@@ -176,7 +180,7 @@ describe('deliveries of a gateway', function () {
     });
     receiver.answer = () => [500];
     await gateway.refuse();
-    await eventually(() => gateway.gateway.deliveries()[0]?.state === 'retrying');
+    await eventually(() => gateway.gateway.events.deliveries[0]?.state === 'retrying');
     await gateway.settled(gateway.feed.removeWebhook('alarms'));
     await eventually(async () => (await countsOf(gateway, 'webhook:alarms'))['dropped'] === 1);
     expect(receiver.received).to.have.length(1);
@@ -186,7 +190,7 @@ describe('deliveries of a gateway', function () {
     await using gateway = await withAlarms(receiver.url, { timeoutMs: 30 });
     receiver.answer = () => (receiver.received.length === 1 ? 'silence' : [204]);
     await gateway.refuse();
-    await eventually(() => gateway.gateway.deliveries()[0]?.state === 'delivered');
+    await eventually(() => gateway.gateway.events.deliveries[0]?.state === 'delivered');
     expect(receiver.received).to.have.length(2);
   });
 });

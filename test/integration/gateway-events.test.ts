@@ -156,7 +156,7 @@ describe('events at the gateway', () => {
     await gateway.refuse();
     expect(await first()).to.deep.include({ method: 'PUT', url: '/stored' });
     await eventually(async () => (await countsOf('webhook:alarms'))['delivered'] === 1);
-    const [delivery] = gateway.gateway.deliveries();
+    const [delivery] = gateway.gateway.events.deliveries;
     expect(delivery).to.include({ webhookId: 'alarms', orgId: 'acme', apiId: 'guarded', trigger: 'AuthFailure' });
     expect(delivery).to.include({ state: 'delivered', attempts: 1, lastStatus: 204, error: null, nextAt: null });
     expect(delivery?.eventId).to.equal(receiver.ids()[0]);
@@ -216,7 +216,7 @@ describe('events at the gateway', () => {
     expect(gateway.lane.records.length).to.be.at.least(1);
     await eventually(() => receiver.received.length === 4);
     // As many at once as there may be; the others wait, and no request has waited for any of them.
-    expect(gateway.gateway.deliveries()).to.deep.equal([]);
+    expect(gateway.gateway.events.deliveries).to.deep.equal([]);
     await gateway.refuse(10);
   });
 });

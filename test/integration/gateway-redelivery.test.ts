@@ -33,7 +33,7 @@ describe('dead letters of a gateway', () => {
   const reported = (): ReadonlyMap<string, WebhookDelivery> =>
     new Map(feed.reports.flatMap(({ deliveries = [] }) => deliveries).map((delivery) => [delivery.id, delivery]));
   const told = (state: string) => [...reported().values()].filter((delivery) => delivery.state === state);
-  const deadOf = ({ gateway }: EventGateway) => gateway.deliveries().filter(({ state }) => state === 'dead');
+  const deadOf = ({ gateway }: EventGateway) => gateway.events.deliveries.filter(({ state }) => state === 'dead');
 
   async function start() {
     const gateway = await startEventGateway({ feed, directory: folder.path });
