@@ -249,11 +249,8 @@ class RunningGateway implements Gateway {
     const reveal: Reveal = (object) => this.#vault.reveal(object);
     const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
     const dependencies = {
-      checkApi,
-      ...{ counters, log, clock, reveal },
-      agents: this.#agents,
-      lookUpKey: this.#callers.lookUpKey,
-      organisationOf: this.#callers.organisationOf,
+      ...{ checkApi, counters, log, clock, reveal, agents: this.#agents },
+      ...{ lookUpKey: this.#callers.lookUpKey, organisationOf: this.#callers.organisationOf },
       ...this.#settings,
     };
     const startMs = clock.monotonic();

@@ -13,6 +13,8 @@ export type GatewaySettings = {
   readonly underscoreHeaders: 'guard' | 'drop' | 'keep';
   readonly controlSecret: string | undefined;
   readonly rateLimitHeaders: 'all' | 'none';
+  /** Percentages of the quota of a key at which somebody is told, where the key does not say. */
+  readonly quotaAlarms: readonly number[];
   /** How long to accept after readiness has failed. */
   readonly gracefulShutdownDelayMs: number;
   /** False: no records at all. */
@@ -41,6 +43,7 @@ export const defaultGatewaySettings: GatewaySettings = {
   underscoreHeaders: 'guard',
   controlSecret: undefined,
   rateLimitHeaders: 'all',
+  quotaAlarms: [],
   gracefulShutdownDelayMs: 0,
   analytics: true,
   frame: { records: 500, bytes: 262_144, waitMs: 100 },

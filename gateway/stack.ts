@@ -29,6 +29,7 @@ export type StackDependencies = {
   readonly lookUpKey: LookUpKey;
   readonly organisationOf: (orgId: OrgId) => RunningOrganisation;
   readonly rateLimitHeaders: 'all' | 'none';
+  readonly quotaAlarms: readonly number[];
   /** Longest silence of a client while a step reads its body. */
   readonly bodyIdleMs: number;
 };
@@ -143,7 +144,8 @@ export const stack: readonly StackRow[] = [
     ...ofKeys,
     name: 'key-quota',
     on: ({ authentication, skipsKeyQuota }) => authentication !== undefined && !skipsKeyQuota,
-    make: ({ apiId }, { counters, clock, rateLimitHeaders: headers }) => keyQuota(apiId, { counters, clock, headers }),
+    make: ({ apiId }, { counters, clock, rateLimitHeaders: headers, quotaAlarms: alarms }) =>
+      keyQuota(apiId, { counters, clock, headers, alarms }),
   },
   {
     name: 'rate-limit-api',

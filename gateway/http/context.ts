@@ -109,6 +109,7 @@ export class Context {
   readonly answerHeaders: string[] = [];
   /** Limits that the request has met, as its client is told of them. */
   limits: readonly ToldLimit[] = noLimits;
+  limitsAt = 0;
   /** Percentages of the key's quota that this request has used up, where somebody wants to know. */
   quotaAlarms: readonly number[] = noAlarms;
   body: ClientBody | undefined;

@@ -11,17 +11,22 @@ export type ToldLimit = {
 };
 
 /** What of a request is told, and where. */
-type Telling = { limits: readonly ToldLimit[]; readonly answerHeaders: string[]; readonly arrivedMs: number };
+type Telling = {
+  limits: readonly ToldLimit[];
+  /** Where their lines stand in `answerHeaders`. */
+  limitsAt: number;
+  readonly answerHeaders: string[];
+  readonly arrivedMs: number;
+};
 
 /** One more limit of the request. Of several, `X-RateLimit-*` tell of the quota of the key, else of the one with the least left. */
 export function tellLimit(context: Telling, told: ToldLimit): void {
   const { limits, answerHeaders, arrivedMs } = context;
   const all = [...limits, told];
-  context.limits = all;
   const lines = linesOf(all, arrivedMs);
-  // They stand together since the first of them was told.
-  if (limits.length > 0) answerHeaders.splice(answerHeaders.indexOf('X-RateLimit-Limit'), lines.length, ...lines);
-  else answerHeaders.push(...lines);
+  context.limits = all;
+  if (limits.length === 0) context.limitsAt = answerHeaders.length;
+  answerHeaders.splice(context.limitsAt, limits.length === 0 ? 0 : lines.length, ...lines);
 }
 
 function linesOf(all: readonly ToldLimit[], arrivedMs: number): readonly string[] {

@@ -1,5 +1,4 @@
 /** Limits how many requests a key may make in a window, by the quota of the API or of the key itself (api-definition design 11). */
-import type { CountedQuota } from '../access/session.ts';
 import type { Step } from '../http/context.ts';
 import { retryAfter, tellLimit } from '../http/limits.ts';
 import type { Clock, Counters } from '../ports.ts';
@@ -9,9 +8,11 @@ export type KeyQuotaDependencies = {
   readonly clock: Clock;
   /** `none` leaves all headers but `Retry-After` out. */
   readonly headers: 'all' | 'none';
+  /** Percentages at which somebody is told, where the key names none. */
+  readonly alarms: readonly number[];
 };
 
-export const keyQuota = (apiId: string, { counters, clock, headers }: KeyQuotaDependencies): Step =>
+export const keyQuota = (apiId: string, { counters, clock, headers, alarms }: KeyQuotaDependencies): Step =>
   function keyQuota(context) {
     const { access } = context;
     const quota = access && (access.rights.get(apiId)?.limits ?? access.limits).quota;
@@ -24,10 +25,11 @@ export const keyQuota = (apiId: string, { counters, clock, headers }: KeyQuotaDe
     }
     // A quota that never renews has no time to come back at.
     if (!allowed) return context.refuse('quota_key', resetMs === undefined ? [] : retryAfter(resetMs));
-    if (quota.alarms.length > 0) context.quotaAlarms = alarmsAt(quota, spent);
+    const watched = quota.alarms.length > 0 ? quota.alarms : alarms;
+    if (watched.length > 0) context.quotaAlarms = alarmsAt(watched, max, spent);
     return undefined;
   };
 
 /** Counters rise one by one, so that in a window each percentage is passed by one request. */
-const alarmsAt = ({ alarms, max }: CountedQuota, spent: number): readonly number[] =>
+const alarmsAt = (alarms: readonly number[], max: number, spent: number): readonly number[] =>
   alarms.filter((percent) => spent === Math.ceil((max * percent) / 100));

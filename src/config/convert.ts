@@ -106,6 +106,8 @@ const gateway = (read: Reader): Settings['gateway'] => ({
   maxHeaderBytes: read.bytes('max_header_bytes'),
   maxUrlBytes: read.bytes('max_url_bytes'),
   underscoreHeaders: read.text('underscore_headers') as Settings['gateway']['underscoreHeaders'],
+  rateLimitHeaders: read.text('rate_limit_headers') as Settings['gateway']['rateLimitHeaders'],
+  quotaAlarms: read.flag('monitor.enabled') ? read.counts('monitor.trigger_limits') : [],
   eventHandlers: readEventHandlers(read.at('event_handlers') as Json),
   webhookAllowLinkLocal: read.flag('webhook_allow_link_local'),
   gracefulShutdownDelayMs: read.seconds('graceful_shutdown_delay_seconds'),

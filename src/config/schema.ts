@@ -158,6 +158,15 @@ const gateway = group('The data plane.', {
     'guard',
     'Header names with underscores: `guard` drops those that could pass for a header that the gateway sets or trusts, `drop` drops all, `keep` none.',
   ),
+  rate_limit_headers: oneOf(
+    ['all', 'none'],
+    'all',
+    'What answers tell of limits: `X-RateLimit-*`, `RateLimit-Policy` and `RateLimit`, or nothing but `Retry-After` in refusals.',
+  ),
+  monitor: group('When `TriggerExceeded` is raised for keys that do not say so themselves.', {
+    enabled: flag(false, 'Whether it is.'),
+    trigger_limits: counts([], 1, 100, 'Percentages of the quota of a key.'),
+  }),
   event_handlers: {
     type: 'array',
     items: {

@@ -74,6 +74,9 @@ export type Settings = {
     readonly maxHeaderBytes: number;
     readonly maxUrlBytes: number;
     readonly underscoreHeaders: 'guard' | 'drop' | 'keep';
+    readonly rateLimitHeaders: 'all' | 'none';
+    /** Percentages; empty: none. */
+    readonly quotaAlarms: readonly number[];
     readonly eventHandlers: readonly EventHandler[];
     readonly webhookAllowLinkLocal: boolean;
     readonly gracefulShutdownDelayMs: number;

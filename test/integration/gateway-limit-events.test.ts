@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import type { OrganisationTerms } from '../../domain/organisation.ts';
+import type { GatewaySettings } from '../../gateway/settings.ts';
 import { handler, type Receiver, startEventGateway, startReceiver } from '../support/event-gateway.ts';
 import { eventually } from '../support/eventually.ts';
 import { keyId } from '../support/gateway-feed.ts';
@@ -23,11 +24,15 @@ describe('events of limits', () => {
     await upstream[Symbol.asyncDispose]();
   });
 
-  type Given = { readonly key?: JsonObject; readonly organisation?: OrganisationTerms['limits'] };
+  type Given = {
+    readonly key?: JsonObject;
+    readonly organisation?: OrganisationTerms['limits'];
+    readonly settings?: Partial<GatewaySettings>;
+  };
 
   /** What the receiver was told after so many requests; waits for so many events. */
   async function told(trigger: string, given: Given, requests: number, events: number): Promise<readonly JsonObject[]> {
-    await using gateway = await startEventGateway();
+    await using gateway = await startEventGateway(given.settings ? { settings: given.settings } : {});
     receiver.received.length = 0;
     const header = { enabled: true, name: 'X-Key' };
     const document = {
@@ -72,12 +77,15 @@ describe('events of limits', () => {
       expect(await told(trigger, given, 2, 1)).to.deep.equal([expected]));
   }
 
-  it('tell once of each percentage of a quota that is used up', async () => {
-    const limits = { quota_max: 5, monitor: { trigger_limits: [50, 100] } };
-    const bodies = await told('TriggerExceeded', { key: limits }, 8, 2);
-    const expected = ['50', '100'].map((trigger_limit) => ({
+  const passed = (...percentages: readonly string[]) =>
+    percentages.map((trigger_limit) => ({
       ...{ event: 'TriggerExceeded', message: 'Quota trigger reached', org: 'acme', key: keyId(key), trigger_limit },
     }));
-    expect(bodies).to.have.deep.members(expected);
+  const settings = { quotaAlarms: [80] };
+  it('tell once of each percentage of a quota that is used up', async () => {
+    const limits = { quota_max: 5, monitor: { trigger_limits: [50, 100] } };
+    expect(await told('TriggerExceeded', { key: limits, settings }, 8, 2)).to.have.deep.members(passed('50', '100'));
   });
+  it('tell of the percentages of the gateway where the key names none', async () =>
+    expect(await told('TriggerExceeded', { key: { quota_max: 5 }, settings }, 8, 1)).to.deep.equal(passed('80')));
 });

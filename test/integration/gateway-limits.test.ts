@@ -172,6 +172,29 @@ describe('limits of keys', () => {
     expect([two.get('x-ratelimit-limit'), two.get('x-ratelimit-remaining')]).to.deep.equal(['5', '3']);
   });
 
+  it('tell nothing but when to come back where the gateway is set so', async () => {
+    await using quiet = await startWithEcho({ settings: { rateLimitHeaders: 'none' } });
+    const rateLimit = { enabled: true, rate: 5, per: '1h' };
+    await quiet.put('a', guarded('a', quiet.echo.url, { upstream: { rateLimit } }));
+    const document = { access_rights: rights, rate: 2, per: hourS, quota_max: 5 };
+    await quiet.settled(quiet.feed.putKey(key, document));
+    const [, , last] = [await ask(quiet), await ask(quiet), await ask(quiet)];
+    expect(last.status).to.equal(429);
+    expect([...last.headers.keys()].filter((name) => name.includes('ratelimit'))).to.deep.equal([]);
+    expect(last.headers.get('retry-after')).to.match(/^\d+$/);
+  });
+
+  it('leave headers alone that speak of theirs', async () => {
+    const cors = { enabled: true, allowedOrigins: ['*'], exposedHeaders: ['X-RateLimit-Limit'] };
+    const rateLimit = { enabled: true, rate: 5, per: '1h' };
+    await gateway.put('a', guarded('a', gateway.echo.url, { global: { cors }, upstream: { rateLimit } }));
+    await give({ rate: 9, per: hourS });
+    const { headers } = await ask(gateway, '/a/', { headers: { 'x-key': key, origin: 'https://a.example' } });
+    expect(headers.get('access-control-expose-headers')).to.equal('X-RateLimit-Limit');
+    expect(headers.get('ratelimit-policy')).to.equal(`"key";q=9;w=${hourS}, "api";q=5;w=${hourS}`);
+    expect(headers.get('x-ratelimit-limit')).to.equal('5');
+  });
+
   it('say nothing of an API without limits, and are left out by an API that says so', async () => {
     await give({ rate: 1, per: hourS, quota_max: 1 });
     const open = await ask(gateway, '/echo/');

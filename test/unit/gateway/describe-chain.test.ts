@@ -126,6 +126,7 @@ describe('describeChain', () => {
       ...{ counters: memoryCounters(systemClock), clock: systemClock, log: listLog(), lookUpKey: () => undefined },
       organisationOf: () => ({ terms: undefined }),
       rateLimitHeaders: 'all' as const,
+      quotaAlarms: [],
       bodyIdleMs: 1_000,
     };
     const flag = fc.boolean();
