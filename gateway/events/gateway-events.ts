@@ -245,7 +245,8 @@ function entryOf(
   id: string,
   to: Pick<Unnumbered, 'target' | 'webhookId' | 'cooldownMs'>,
 ): Unnumbered {
-  const equality = [trigger, apiId, facts['key'], facts['path']].join('\n');
+  // A percentage of a quota stands in the place of a path: each of them is told.
+  const equality = [trigger, apiId, facts['key'], facts['path'] ?? facts['trigger_limit']].join('\n');
   const times = { raisedMs: atMs, sinceMs: atMs, dueMs: atMs };
   return {
     ...to,
