@@ -205,6 +205,20 @@ describe('limits of keys', () => {
     expect(await statuses(gateway, 2)).to.deep.equal([200, 403]);
   });
 
+  it('are left out by a Classic definition that says so', async () => {
+    const classic = (switches: JsonObject): JsonObject => ({
+      ...{ api_id: 'old', name: 'old', active: true, use_keyless: false, auth: { auth_header_name: 'X-Key' } },
+      proxy: { listen_path: '/old/', target_url: gateway.echo.url, strip_listen_path: true },
+      ...{ version_data: { not_versioned: true, versions: { Default: { name: 'Default' } } }, ...switches },
+    });
+    const put = (switches: JsonObject) => gateway.settled(gateway.feed.put('old', classic(switches), 'classic'));
+    await give({ rate: 1, per: hourS, quota_max: 2, access_rights: { old: {} } });
+    await put({ disable_rate_limit: true });
+    expect(await statuses(gateway, 3, '/old/')).to.deep.equal([200, 200, 403]);
+    await put({ disable_rate_limit: true, disable_quota: true });
+    expect(await statuses(gateway, 2, '/old/')).to.deep.equal([200, 200]);
+  });
+
   it('go on through changes of the configuration that do not concern them', async () => {
     const document = { rate: 2, per: hourS, quota_max: 9 };
     await give(document);

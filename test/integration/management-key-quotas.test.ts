@@ -116,6 +116,27 @@ describe('quotas of access keys over HTTP', () => {
     expect(await told(at)).to.have.length(3);
   });
 
+  it('are no part of what a restore brings back, and stand in no way of one', async () => {
+    const at = await created({ quota_max: 10, alias: 'before' });
+    const then = (await ask('GET', at)).headers.get('x-svc-revision');
+    await ask('POST', `${at}/reset-quota`);
+    const epoch = quotaOf(at);
+    const restored = async () => {
+      const answer = await ask('POST', '/api/config/restore', { at: then, kinds: ['key'] });
+      expect(answer.status, answer.text).to.equal(200);
+      return (answer.json['changed'] as readonly JsonObject[]).map(({ id, change }) => `${change} ${id}`);
+    };
+    expect(await restored()).to.deep.equal([]);
+    await ask('PATCH', at, { alias: 'after' });
+    await ask('POST', `${at}/reset-quota`);
+    expect(await restored()).to.deep.equal([`changed ${at.slice('/api/keys/'.length)}`]);
+    expect((await ask('GET', at)).json).to.have.nested.property('data.alias', 'before');
+    expect(quotaOf(at)).to.not.deep.equal(epoch);
+    const past = await ask('GET', `${at}?at=${then}`);
+    expect(past.json).to.have.nested.property('data.alias', 'before');
+    expect(past.json).to.not.have.key('live');
+  });
+
   it('are shown as gateways report them, and not before one has seen the key', async () => {
     const at = await created({ quota_max: 10 });
     expect((await ask('GET', at)).json).to.not.have.key('live');
