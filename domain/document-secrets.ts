@@ -2,16 +2,9 @@
 import type { Problem } from './errors.ts';
 import type { Json, JsonObject, Secret } from './event.ts';
 import { isObject, sameJson } from './json.ts';
-import {
-  type FindSecrets,
-  isMasked,
-  mask,
-  pathOf,
-  pointerOf,
-  type SecretPlace,
-  secretAt,
-  withMask,
-} from './secret-places.ts';
+import { withUserInfo } from './secret-destinations.ts';
+import { isParameterStep, parameterAt, withParameter } from './secret-parameters.ts';
+import { type FindSecrets, isMasked, mask, pathOf, pointerOf, type SecretPlace, secretAt } from './secret-places.ts';
 
 /** A secret of a document, which itself shows the mask at this place. */
 export type DocumentSecret = { readonly pointer: string; readonly secret: Secret };
@@ -63,7 +56,7 @@ export function takeSecrets(
     const key =
       known !== undefined && known.clear === text ? { kid: known.kid } : { kid: newKid(), isNew: true as const };
     secrets.push({ pointer, secret: { clear: text, ...key } });
-    masks.push([pointer, (value) => (place.kind === 'user-info' ? withMask(String(value)) : mask)]);
+    masks.push([pointer, (value) => (place.kind === 'user-info' ? withUserInfo(value, mask) : mask)]);
   }
   const shown = withChanges(document, masks);
   const clear = revealed(
@@ -166,7 +159,11 @@ export const digested = (document: JsonObject, secrets: readonly DocumentSecret[
     document,
     secrets.map((one) => {
       const kid = kidOf(one);
-      return [one.pointer, (shown) => (shown === mask ? { $secret: kid } : unmasked(shown, `${mask}${kid}`))];
+      const isWhole = !isParameterStep(pathOf(one.pointer).at(-1));
+      return [
+        one.pointer,
+        (shown) => (isWhole && shown === mask ? { $secret: kid } : unmasked(shown, `${mask}${kid}`)),
+      ];
     }),
   );
 
@@ -204,6 +201,17 @@ const unmasked = (shown: string, clear: string): string => {
   return at < 0 ? shown : shown.slice(0, at) + clear + shown.slice(at + mask.length);
 };
 
+/** Below an address are parameters of its query. */
+function withParameters(value: Json, below: Branch['below']): Json {
+  if (typeof value !== 'string') return value;
+  let address = value;
+  for (const [step, { to }] of below) {
+    const next = to?.(parameterAt(address, step));
+    if (typeof next === 'string') address = withParameter(address, step, next);
+  }
+  return address;
+}
+
 /** By pointer: what becomes of the text there. */
 type Change = readonly [pointer: string, to: (shown: string) => Json];
 
@@ -226,7 +234,7 @@ function withChanges(root: JsonObject, changes: readonly Change[]): JsonObject {
 }
 
 function changed(value: Json, { below, to }: Branch): Json {
-  if (to && typeof value === 'string') return to(value);
+  if (typeof value === 'string') return withParameters(to ? to(value) : value, below);
   if (below.size === 0) return value;
   const inside = (member: Json, step: string): Json => {
     const branch = below.get(step);

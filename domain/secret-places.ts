@@ -9,17 +9,22 @@ import {
   userInfoOf,
   withUserInfo,
 } from './secret-destinations.ts';
+import { parameterAt, secretParameters, withSecretParameters } from './secret-parameters.ts';
 
 /** What everybody sees in the place of a secret; sent back, it keeps what is stored. */
 export const mask = '***';
 
-/** `text`: the member is the secret. `user-info`: of an address, what stands before the `@`. */
-type SecretKind = 'text' | 'user-info';
+/**
+ * `text`: the member is the secret. `user-info`: of an address, what stands before the `@`. `parameter`: in its query; its
+ * place is a step below the address.
+ */
+type SecretKind = 'text' | 'user-info' | 'parameter';
 
 /** Members that hold secrets: member names from the root, `*` for every member or element. */
 export type SecretField = {
   readonly path: readonly string[];
-  readonly kind: SecretKind;
+  /** With user info come the parameters of the address. */
+  readonly kind: Exclude<SecretKind, 'parameter'>;
   /** Whether it is a secret beside these neighbours; always, when it is absent. */
   readonly isSecret?: (holder: JsonObject) => boolean;
   /** What is no text here is something else: a pair in a list of headers. */
@@ -92,8 +97,8 @@ function labelOf(element: Json): string {
   return (named[0] ?? '').toLowerCase();
 }
 
-/** The address with its user info hidden; any other text as it is. */
-export const withMask = (text: string): string => withUserInfo(text, mask);
+/** The address with its secrets hidden; any other text as it is. */
+export const withMask = (text: string): string => withSecretParameters(withUserInfo(text, mask), mask);
 
 /** Whether a text asks for what is stored; an address may still tell the user name before the mask. */
 export const isMasked = ({ kind }: SecretPlace, secret: string): boolean =>
@@ -104,10 +109,21 @@ const placeOf = (visit: Visit, kind: SecretKind, addresses: () => readonly strin
   labels: visit.labels.join('\n'),
   lengths: visit.lengths.join(','),
   destinations: () => {
-    const own = kind === 'user-info' && typeof visit.value === 'string' ? [visit.value] : [];
+    const own = kind !== 'text' && typeof visit.value === 'string' ? [visit.value] : [];
     return [...new Set([...own, ...addresses()].map(originOf))];
   },
 });
+
+/** Of an address: its user info, and its parameters that look like secrets. Both stay with it. */
+function placesOfAddress(visit: Visit, addresses: () => readonly string[]): readonly SecretPlace[] {
+  const { value, path, labels } = visit;
+  const steps = typeof value === 'string' ? secretParameters(value) : [];
+  const below = steps.map((step) => ({ ...visit, path: [...path, step], labels: [...labels, step] }));
+  return [
+    placeOf(visit, 'user-info', addresses),
+    ...below.map((parameter) => placeOf(parameter, 'parameter', addresses)),
+  ];
+}
 
 /** The fields of a table. */
 export const findFields =
@@ -118,7 +134,8 @@ export const findFields =
       .flatMap(({ field, visit }) => {
         if (!isSecretAt(document, field, visit)) return [];
         const place = { pattern: field.path, path: visit.path };
-        return [placeOf(visit, field.kind, () => addressesBeside(document, place, field.sentTo ?? []))];
+        const addresses = () => addressesBeside(document, place, field.sentTo ?? []);
+        return field.kind === 'user-info' ? placesOfAddress(visit, addresses) : [placeOf(visit, 'text', addresses)];
       });
 
 function matches(visit: Visit, pattern: readonly string[]): readonly Visit[] {
@@ -144,13 +161,14 @@ function isSecretAt(document: JsonObject, { isSecret, isOnlyText }: SecretField,
 export function findBelow(
   document: JsonObject,
   member: string,
-  judge: (path: readonly string[]) => SecretKind | undefined,
+  judge: (path: readonly string[]) => SecretField['kind'] | undefined,
 ): readonly SecretPlace[] {
   const found: SecretPlace[] = [];
   const walk = (visit: Visit): void => {
     const kind = judge(visit.path);
     if (typeof visit.value === 'string' && kind !== undefined) {
-      found.push(placeOf(visit, kind, () => (kind === 'text' ? addressesAbove(document, visit.path) : [])));
+      if (kind === 'text') found.push(placeOf(visit, kind, () => addressesAbove(document, visit.path)));
+      else found.push(...placesOfAddress(visit, () => []));
     } else for (const next of stepsBelow(visit)) walk(next);
   };
   for (const next of stepsBelow(rootOf(document))) if (next.path[0] === member) walk(next);
@@ -175,9 +193,14 @@ const reference =
   /^(?:(?:env|secrets|file):\/\/\S+|(?:(?:bearer|basic) )?\$(?:secret|svc)_\w+\.[\w./-]+|\$\{[^}]*\})$/i;
 
 /** The secret at a place; undefined when there is none. */
-export function secretAt({ kind, value }: SecretPlace): string | undefined {
+export function secretAt({ kind, path, value }: SecretPlace): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   if (kind === 'user-info') return userInfoOf(value);
+  if (kind === 'parameter') {
+    const given = parameterAt(value, path.at(-1) ?? '');
+    // A variable, or what a pattern caught.
+    return given === '' || given.startsWith('$') ? undefined : given;
+  }
   return reference.test(value) ? undefined : value;
 }
 

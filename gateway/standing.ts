@@ -1,6 +1,7 @@
 /** What a node says of itself: readiness, health, what it runs, and the report to management. Plain data from plain data. */
 import { createHash } from 'node:crypto';
 import type { NodeError } from '../domain/gateway-node.ts';
+import { withMask } from '../domain/secret-places.ts';
 import type { Compiled } from './compile.ts';
 import type { EventStanding } from './events/gateway-events.ts';
 import type { GatewayReport, ReloadReport, SnapshotSource } from './feed/feed.ts';
@@ -160,6 +161,6 @@ const clearReload = ({ errors, message, ...reload }: ReloadReport): ReloadReport
 
 const clear = (text: string): string => (withoutCredentials(text) ?? '').slice(0, maxTextLength);
 
-/** Addresses without what stands before their host. */
+/** Addresses without what stands before their host, and without the secrets of their queries. */
 const withoutCredentials = (text: string | undefined): string | undefined =>
-  text?.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)[^/@\s]*@/gi, '$1***@');
+  text?.replaceAll(/[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi, withMask);

@@ -20,6 +20,12 @@ const sent = (to: readonly string[], ...paths: readonly string[]): readonly Secr
 /** The key of a JWT scheme is a secret when it signs and verifies alike; otherwise it is public. */
 const isShared = (member: string) => (holder: JsonObject) => /^hmac/i.test(String(holder[member] ?? ''));
 
+/** A secret as a whole, or else perhaps the address of public keys. */
+const keySource = (path: readonly string[], method: string): readonly SecretField[] => [
+  { path, kind: 'text', isSecret: isShared(method) },
+  { path, kind: 'user-info', isSecret: (holder) => !isShared(method)(holder) },
+];
+
 /** Whatever carries a request to the upstream, or says where that is. */
 const upstreamAddresses = [
   'upstream/url',
@@ -60,11 +66,7 @@ const inExtension: readonly SecretField[] = [
     'upstream/uptimeTests/tests/*/url',
     'upstream/url',
   ),
-  {
-    path: split('server/authentication/securitySchemes/*/source'),
-    kind: 'text',
-    isSecret: isShared('signingMethod'),
-  },
+  ...keySource(split('server/authentication/securitySchemes/*/source'), 'signingMethod'),
 ];
 
 const classicAddresses = [
@@ -102,7 +104,7 @@ const inClassic: readonly SecretField[] = [
     'version_data/versions/*/extended_paths/url_rewrites/*/triggers/*/rewrite_to',
     'version_data/versions/*/override_target',
   ),
-  { path: ['jwt_source'], kind: 'text', isSecret: isShared('jwt_signing_method') },
+  ...keySource(['jwt_source'], 'jwt_signing_method'),
 ];
 
 /** Headers are a map of texts, or a list of pairs whose name is no secret. */

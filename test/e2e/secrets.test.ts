@@ -87,17 +87,20 @@ describe('what must not be seen', () => {
     await using upstream = await echoUpstream();
     const credentials = 'gate:UpstreamPass-91';
     const header = 'Bearer HookHeader-92';
+    const parameter = 'UpstreamKey-93';
     const seen = async (svc: SvcProcess, id: string) => {
       const answer = await fetch(`${svc.gateway}/${id}/`, { headers: { authorization: 'Bearer client' } });
-      return { status: answer.status, authorization: ((await answer.json()) as Partial<Echo>).headers?.authorization };
+      const { headers, url } = (await answer.json()) as Partial<Echo>;
+      return { status: answer.status, url, authorization: headers?.authorization };
     };
     const served = {
       status: 200,
+      url: `/?api_key=${parameter}`,
       authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
     };
     const documentFor = (id: string) =>
       named(id, {
-        upstream: { url: upstream.url.replace('//', `//${credentials}@`) },
+        upstream: { url: `${upstream.url.replace('//', `//${credentials}@`)}?api_key=${parameter}` },
         server: {
           listenPath: { value: `/${id}/`, strip: true },
           eventHandlers: [{ enabled: false, type: 'webhook', name: 'hook', headers: [{ name: 'a', value: header }] }],
@@ -142,7 +145,7 @@ describe('what must not be seen', () => {
       const status = await secrets('status', '--json');
       const { keys } = JSON.parse(status.out) as { keys: { kid: string; use: string; of?: string }[] };
       const own = keys.filter(({ use, of }) => use === 'API' && of === 'told');
-      expect(own).to.have.length(2);
+      expect(own).to.have.length(3);
       for (const { kid } of own) expect((await secrets('shred', kid, '--yes')).code).to.equal(0);
       svc = await startSvc({ data });
       await eventually(async () => expect((await fetch(`${svc.gateway}/told/`)).status).to.equal(503));
@@ -151,7 +154,7 @@ describe('what must not be seen', () => {
       await svc.stop();
       const stored = [data, apart].flatMap(filesBelow).map((path) => [path, readFileSync(path)] as const);
       const texts = [...answers, ...printed, ...svc.stdout, ...svc.stderr].join('\n');
-      for (const secret of [credentials, 'UpstreamPass-91', served.authorization, header, 'HookHeader-92']) {
+      for (const secret of [credentials, parameter, 'UpstreamPass-91', served.authorization, header, 'HookHeader-92']) {
         expect(places([...stored, ['told', Buffer.from(texts)]], Buffer.from(secret)), secret).to.deep.equal([]);
       }
     } finally {

@@ -11,6 +11,7 @@ import { type Answer, startTestManagement, type TestManagement } from '../suppor
 
 const clear = {
   userInfo: 'gate:UpstreamPass-71',
+  parameter: 'UpstreamKey-70',
   password: 'BasicPass-72',
   client: 'ClientSecret-73',
   header: 'Bearer HookHeader-74',
@@ -25,7 +26,7 @@ const hook = (name: string, header: string, secret?: string): JsonObject => ({
 
 const parts = (secrets: typeof clear) => ({
   upstream: {
-    url: `http://${secrets.userInfo}@127.0.0.1:9001/`,
+    url: `http://${secrets.userInfo}@127.0.0.1:9001/?api_key=${secrets.parameter}`,
     authentication: {
       enabled: false,
       basicAuth: { enabled: false, username: 'gate', password: secrets.password },
@@ -75,6 +76,7 @@ describe('secrets of definitions', () => {
   };
   const all = {
     'upstream/url': clear.userInfo,
+    'upstream/url/?api_key': clear.parameter,
     'upstream/authentication/basicAuth/password': clear.password,
     'upstream/authentication/oauth/clientCredentials/clientSecret': clear.client,
     'server/eventHandlers/0/headers/0/value': clear.header,
@@ -84,7 +86,7 @@ describe('secrets of definitions', () => {
   it('are stored sealed and read as a mask; a reference to a secret is none', async () => {
     await create('sealed');
     const shown = await read('sealed');
-    expect(shown).to.have.nested.property(inExtension('upstream.url'), 'http://***@127.0.0.1:9001/');
+    expect(shown).to.have.nested.property(inExtension('upstream.url'), 'http://***@127.0.0.1:9001/?api_key=***');
     expect(shown).to.have.nested.property(inExtension('upstream.authentication.basicAuth.password'), '***');
     expect(shown).to.have.nested.property(inExtension('upstream.authentication.basicAuth.username'), 'gate');
     expect(shown).to.have.nested.property(inExtension('server.eventHandlers[0].secret'), '***');
@@ -108,7 +110,7 @@ describe('secrets of definitions', () => {
     const shown = await read('moved');
     const extension = shown['x-svc-api-gateway'] as { readonly server: JsonObject; readonly upstream: JsonObject };
     const handlers = [hook('second', 'new-header-81'), hook('first', '***', '***')];
-    const upstream = { ...extension.upstream, url: 'http://***@127.0.0.1:9001/other' };
+    const upstream = { ...extension.upstream, url: 'http://***@127.0.0.1:9001/other?api_key=***' };
     const body = {
       ...shown,
       'x-svc-api-gateway': { ...extension, upstream, server: { ...extension.server, eventHandlers: handlers } },
@@ -116,6 +118,7 @@ describe('secrets of definitions', () => {
     await done('PUT', '/api/apis/streams/moved', body);
     expect(await stored('moved')).to.deep.equal({
       'upstream/url': clear.userInfo,
+      'upstream/url/?api_key': clear.parameter,
       'upstream/authentication/basicAuth/password': clear.password,
       'upstream/authentication/oauth/clientCredentials/clientSecret': clear.client,
       'server/eventHandlers/0/headers/0/value': 'new-header-81',
@@ -175,9 +178,12 @@ describe('secrets of definitions', () => {
     expect(repeat.headers.get('idempotency-replayed')).to.equal('true');
     const json = { 'content-type': 'application/json' };
     await done('POST', '/api/apis/oas', JSON.stringify(named('imported')), json);
-    const address = encodeURIComponent('http://user:ParameterPass-83@127.0.0.1:9001/');
+    const address = encodeURIComponent('http://user:ParameterPass-83@127.0.0.1:9001/?token=ParameterKey-84');
     await done('PATCH', `/api/apis/oas/imported?upstreamURL=${address}`, JSON.stringify(openApi()), json);
-    expect(await stored('imported')).to.deep.equal({ 'upstream/url': 'user:ParameterPass-83' });
+    expect(await stored('imported')).to.deep.equal({
+      'upstream/url': 'user:ParameterPass-83',
+      'upstream/url/?token': 'ParameterKey-84',
+    });
   });
 
   it('come back with a rollback to the revision that had them', async () => {
@@ -266,7 +272,15 @@ describe('secrets of definitions', () => {
   it('stand in clear in no byte of the log and in no answer', async () => {
     // A difference is made of masks with the names of keys; those stay inside.
     expect(answers.filter((one) => /\*\*\*[0-9a-f]{8}-/.test(one))).to.deep.equal([]);
-    const texts = [...Object.values(clear), 'Later-84', 'Later-85', 'Other-82', 'ParameterPass-83', 'new-header-81'];
+    const texts = [
+      ...Object.values(clear),
+      'Later-84',
+      'Later-85',
+      'Other-82',
+      'ParameterPass-83',
+      'ParameterKey-84',
+      'new-header-81',
+    ];
     const { events } = await management.store.readAll({ after: '', limit: 1_000 });
     const bytes = events.map(({ data, meta }) => `${new TextDecoder().decode(data)}${JSON.stringify(meta)}`);
     for (const text of texts) {

@@ -1,7 +1,7 @@
 /** Secrets inside documents: taken out, put back, found again when lists are sorted anew, and never forgotten. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { findApiSecrets, isNeeded } from '../../../domain/api/secret-fields.ts';
+import { findApiSecrets } from '../../../domain/api/secret-fields.ts';
 import {
   forgottenPlaces,
   type HeldSecret,
@@ -17,6 +17,7 @@ import { pointerOf, withMask } from '../../../domain/secret-places.ts';
 import { findWebhookSecrets } from '../../../domain/webhook.ts';
 
 const extension = (members: JsonObject): JsonObject => ({ 'x-svc-api-gateway': members });
+const upstreamUrl = '/x-svc-api-gateway/upstream/url';
 const nothing = { document: {}, secrets: [] };
 
 const counting = (start = 0) => {
@@ -43,6 +44,7 @@ const handler = fc.record({
   name: word,
   url: fc.oneof(
     word.map((host) => `https://${host}.example/`),
+    fc.tuple(word, word).map(([key, host]) => `https://${host}/?sig=${key}&q=${host}&sig=${key}2`),
     fc.tuple(word, word).map(([user, host]) => `https://${user}:p@${host}/`),
   ),
   headers: fc.oneof(
@@ -53,7 +55,7 @@ const handler = fc.record({
 });
 const documents = fc
   .record({
-    url: fc.tuple(word, word).map(([user, host]) => `http://${user}:pw@${host}/`),
+    url: fc.tuple(word, word, word).map(([user, host, key]) => `http://${user}:pw@${host}/?api_key=${key}#x`),
     password: word,
     handlers: fc.uniqueArray(handler, { selector: ({ name }) => name, maxLength: 4 }),
     urls: fc.array(
@@ -125,66 +127,15 @@ describe('secrets of a document', () => {
 
   it('go where their place is left out', () => {
     const { document } = take(
-      extension({ upstream: { url: 'http://u:a@h/p', authentication: { basicAuth: { password: 'p' } } } }),
+      extension({ upstream: { url: 'http://u:a@h/p?q=1&key=k', authentication: { basicAuth: { password: 'p' } } } }),
     );
     const at = (path: string): string => `/x-svc-api-gateway/upstream/${path}`;
-    expect(withoutSecrets(document, [at('url'), at('authentication/basicAuth/password')])).to.deep.equal(
-      extension({ upstream: { url: 'http://h/p', authentication: { basicAuth: { password: '' } } } }),
+    expect(
+      withoutSecrets(document, [at('url'), at('url/?key'), at('authentication/basicAuth/password')]),
+    ).to.deep.equal(
+      extension({ upstream: { url: 'http://h/p?q=1&key=', authentication: { basicAuth: { password: '' } } } }),
     );
   });
-
-  const none: readonly (readonly [name: string, document: JsonObject])[] = [
-    ['a reference to the environment', extension({ server: { eventHandlers: [{ secret: '$secret_env.HOOK' }] } })],
-    [
-      'a reference behind a scheme',
-      extension({ server: { eventHandlers: [{ headers: { a: 'Bearer $secret_env.T' } }] } }),
-    ],
-    ['a reference to a file', extension({ server: { eventHandlers: [{ secret: 'file://hook' }] } })],
-    ['an empty text', extension({ server: { eventHandlers: [{ secret: '' }] } })],
-    ['an address without user info', extension({ upstream: { url: 'http://h/a@b' } })],
-    [
-      'a public key',
-      extension({ server: { authentication: { securitySchemes: { j: { signingMethod: 'rsa', source: 'k' } } } } }),
-    ],
-    ['a variable of a stream', { 'x-svc-streaming': { input: { password: '$'.concat('{PW}') } } }],
-    ['a key of a message', { 'x-svc-streaming': { output: { kafka: { key: 'id' } } } }],
-  ];
-  for (const [name, document] of none) {
-    it(`are not seen in ${name}`, () => {
-      const taken = take(document);
-      expect([taken.secrets, taken.document]).to.deep.equal([[], document]);
-    });
-  }
-
-  const seen: readonly (readonly [name: string, document: JsonObject, pointer: string])[] = [
-    [
-      'a shared key of a JWT scheme',
-      extension({
-        server: { authentication: { securitySchemes: { 'a/b|c': { signingMethod: 'hmac', source: 'k' } } } },
-      }),
-      '/x-svc-api-gateway/server/authentication/securitySchemes/a~1b|c/source',
-    ],
-    ['an address of a server', { servers: [{ url: 'https://u@h/' }] }, '/servers/0/url'],
-    ['a Classic target', { proxy: { target_list: ['http://h', 'http://u@h'] } }, '/proxy/target_list/1'],
-    [
-      'a Classic webhook',
-      { event_handlers: { events: { AuthFailure: [{ handler_meta: { header_map: { a: 'b' } } }] } } },
-      '/event_handlers/events/AuthFailure/0/handler_meta/header_map/a',
-    ],
-    [
-      'a client key of a stream',
-      { 'x-svc-streaming': { input: { tls: { client_certs: [{ cert: 'c', key: 'k' }] } } } },
-      '/x-svc-streaming/input/tls/client_certs/0/key',
-    ],
-    [
-      'a header of a stream',
-      { 'x-svc-streaming': { input: { headers: { Accept: 'a', Authorization: 'b' } } } },
-      '/x-svc-streaming/input/headers/Authorization',
-    ],
-  ];
-  for (const [name, document, pointer] of seen) {
-    it(`are seen in ${name}`, () => expect(take(document).secrets.map((one) => one.pointer)).to.deep.equal([pointer]));
-  }
 
   it('are refused where a mask has nothing to keep, where the value is gone, and where it is no text', () => {
     const document = extension({ upstream: { authentication: { basicAuth: { password: '***' } } } });
@@ -218,6 +169,12 @@ describe('secrets of a document', () => {
       ['its host', url('http://***@a/x'), url('http://***@A:80/y'), url('http://***@evil/x')],
       ['its port', url('http://***@a:81/'), url('http://***@a:81/y?z'), url('http://***@a:82/')],
       ['its scheme', url('https://***@a/'), url('HTTPS://***@a:443/'), url('http://***@a/')],
+      [
+        'its host, in a parameter',
+        url('http://a/?key=***'),
+        url('http://A:80/y?b=c&key=***'),
+        url('http://evil/?key=***'),
+      ],
       ['its user', url('http://***@a/'), url('http://user:***@a/'), url('http://other:***@a/')],
       ['the host that a client reads', url('http://***@a/'), url('http://***@a/\t.evil'), url('http://***@a\t.evil/')],
       ['the upstream', basic({ url: 'http://a/' }), basic({ url: 'http://A:80/b' }), basic({ url: 'http://evil/' })],
@@ -272,6 +229,16 @@ describe('secrets of a document', () => {
       });
     }
 
+    it('each for itself: user info and parameters of one address', () => {
+      const held = heldOf(take(url('http://u:a@h/?key=b&token=c')));
+      const sent = take(url('http://***@h/?key=new&token=***'), held);
+      expect([sent.problems, sent.clear]).to.deep.equal([[], url('http://u:a@h/?key=new&token=c')]);
+      expect(sent.document).to.deep.equal(url('http://***@h/?key=***&token=***'));
+      expect(sent.secrets.filter(({ secret }) => 'isNew' in secret).map(({ pointer }) => pointer)).to.deep.equal([
+        `${upstreamUrl}/?key`,
+      ]);
+    });
+
     it('a text that is sent again goes anywhere', () => {
       const held = heldOf(take(url('http://u:kept@a/')));
       const sent = take(url('http://u:kept@evil/'), held);
@@ -314,16 +281,6 @@ describe('secrets of a document', () => {
     });
   });
 
-  it('are needed where the block runs', () => {
-    const path = (text: string): readonly string[] => ['x-svc-api-gateway', ...text.split('/')];
-    const off = extension({ upstream: { authentication: { enabled: false }, proxy: { enabled: true } } });
-    expect(isNeeded(off, path('upstream/url'))).to.equal(true);
-    expect(isNeeded(off, path('upstream/proxy/url'))).to.equal(true);
-    expect(isNeeded(off, path('upstream/authentication/basicAuth/password'))).to.equal(false);
-    expect(isNeeded(off, path('server/eventHandlers/0/secret'))).to.equal(false);
-    expect(isNeeded(off, ['servers', '0', 'url'])).to.equal(false);
-  });
-
   it('stay in place when an address has more than one at sign', () =>
-    expect(withMask('http://u:p@q@h/')).to.equal('http://***@h/'));
+    expect(withMask('http://u:p@q@h/?token=t')).to.equal('http://***@h/?token=***'));
 });
