@@ -91,7 +91,10 @@ async function create(terminal: Terminal, flags: CreateFlags): Promise<void> {
   };
   const answer = await connect(terminal, flags).send('POST', '/api/tokens', { body });
   await printText(terminal, flags, answer.body);
-  const { id, scopes, roles } = answer.body as Token;
+  const { id, scopes, roles, node: bound } = answer.body as Token;
+  if (roles.includes('gateway') && bound === null) {
+    terminal.printError(`Token ${id} belongs to no gateway: that one gets no secrets with it. --node names one.`);
+  }
   if (scopes.length + roles.length > 0) return;
   terminal.printError(`Token ${id} has no scope and no role: it may do nothing. Give --scope or --role.`);
 }

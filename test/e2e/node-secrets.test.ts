@@ -1,5 +1,5 @@
 /** A gateway in a process of its own runs APIs with secrets: they reach it sealed for its key, stay sealed on its disk, and reach nobody else. */
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { svc as commandLine } from '../support/cli.ts';
@@ -133,6 +133,18 @@ describe('secrets at a gateway in a process of its own', function () {
       expect(await (await fetch(`${foreign.control}/healthz`)).text()).to.contain('token_refused'),
     );
     expect((await management.call('/api/gateways/edge-3')).status).to.equal(404);
+  });
+
+  it('come with a reload that takes a token of the gateway in the place of one without', async () => {
+    await put('renewed', 'NodePass-25');
+    const file = folder.file('edge-1-token');
+    writeFileSync(file, await issue({ roles: ['gateway'] }));
+    const node = await startGateway('edge-1', `$file:${file}`);
+    await sees(node, 'renewed', 503);
+    writeFileSync(file, token);
+    const reload = await fetch(`${node.control}/svc/reload?wait=true`);
+    expect(reload.status, await reload.clone().text()).to.equal(200);
+    await sees(node, 'renewed', basic('gate:NodePass-25'));
   });
 
   it('are sealed anew for a gateway that lost its key, which is an alarm', async () => {

@@ -48,6 +48,18 @@ describe('svc token against a management server', () => {
     expect(wrong.err).to.contain('--expires: "soon" is no span');
   });
 
+  it('says so when a token is for a gateway, and for none by name', async () => {
+    const unnamed = await ask('create', '--name', 'edge', '--role', 'gateway', '--json');
+    expect(unnamed.err).to.match(/^Token [0-9a-f]{20} belongs to no gateway: that one gets no secrets with it\./);
+    const named = await ask('create', '--name', 'edge', '--role', 'gateway', '--node', 'edge-*', '--json');
+    expect(named.err).to.equal('');
+    expect(JSON.parse(named.out)).to.include({ node: 'edge-*' });
+    expect((await ask('list')).out).to.contain('\tedge-*\t');
+    const wrong = await ask('create', '--name', 'edge', '--node', 'edge 1');
+    expect(wrong.code, wrong.err).to.equal(1);
+    expect(wrong.err).to.contain('/node');
+  });
+
   it('says so when a token may do nothing', async () => {
     for (const form of [[], ['--json']]) {
       const { code, out, err } = await ask('create', '--name', 'x', ...form);

@@ -134,6 +134,11 @@ const ownKey = [
   header('x-svc-node-key', 'The key that it has registered: X25519, 32 bytes as base64url.'),
 ];
 
+const nodeErrors = [
+  ...(['id_invalid', 'node_foreign', 'node_key_unknown', 'revision_not_reached'] as const),
+  'secrets_unavailable',
+] as const;
+
 const secretsText =
   '`secrets` are sealed for the gateway that asks (RFC 9180); their `signature` is over `svc secrets 1`, a line feed, and the RFC 8785 form of node, recipient, of (the signature of the answer), sha256 (of the RFC 8785 form of `boxes`), keyId.';
 
@@ -171,7 +176,7 @@ export const feedRoutes: readonly Route[] = [
       schema: { $ref: '#/components/schemas/FeedSnapshot' },
       example: exampleSnapshot,
     },
-    errors: ['id_invalid', 'node_foreign', 'node_key_unknown', 'revision_not_reached', 'stopping'],
+    errors: [...nodeErrors, 'stopping'],
     handle: snapshot,
   },
   {
@@ -197,10 +202,7 @@ export const feedRoutes: readonly Route[] = [
       schema: { $ref: '#/components/schemas/FeedChanges' },
       example: exampleChanges,
     },
-    errors: [
-      ...(['feed_too_old', 'id_invalid', 'node_foreign', 'node_key_unknown', 'other_log', 'position_ahead'] as const),
-      ...(['revision_not_reached', 'stopping'] as const),
-    ],
+    errors: [...nodeErrors, 'feed_too_old', 'other_log', 'position_ahead', 'stopping'],
     handle: changes,
   },
 ];
