@@ -14,6 +14,7 @@ import {
   startReceiver,
 } from '../support/event-gateway.ts';
 import { eventually } from '../support/eventually.ts';
+import { keyId } from '../support/gateway-feed.ts';
 import { versioning } from '../support/versioned-gateway.ts';
 
 describe('events at the gateway', () => {
@@ -110,6 +111,29 @@ describe('events at the gateway', () => {
     });
   }
 
+  const keys: readonly (readonly [what: string, key: JsonObject, event: string, message: string])[] = [
+    ['has ended', { access_rights: {}, expires: 1_000 }, 'KeyExpired', 'Attempted access from expired key.'],
+    ['is inactive', { access_rights: {}, is_inactive: true }, 'KeyExpired', 'Attempted access from inactive key.'],
+    ['has no right', { access_rights: { other: { api_id: 'other' } } }, 'AuthFailure', 'Auth Failure'],
+    [
+      'has no right for the path',
+      { access_rights: { keyed: { api_id: 'keyed', allowed_urls: [{ url: '/no', methods: ['GET'] }] } } },
+      ...(['AuthFailure', 'Auth Failure'] as const),
+    ],
+  ];
+  for (const [what, key, event, message] of keys) {
+    it(`are raised by a key that ${what}`, async () => {
+      const handlers = ['KeyExpired', 'AuthFailure'].map((trigger) => inline({ trigger }));
+      await gateway.put('keyed', guardedApi('keyed', handlers));
+      await gateway.settled(gateway.feed.putKey('the-key', key));
+      const answer = await fetch(`${gateway.url}/keyed/x`, { headers: { authorization: 'the-key' } });
+      await answer.arrayBuffer();
+      expect((await first()).json).to.deep.equal({
+        ...{ event, message, path: '/keyed/x', origin: '127.0.0.1', key: keyId('the-key') },
+      });
+    });
+  }
+
   it('open no outbox where nobody listens, or listens to something else', async () => {
     await gateway.put('guarded', guardedApi('guarded', []));
     await gateway.put('log', guardedApi('log', [handler({ type: 'log', logPrefix: 'seen' })]));
@@ -144,6 +168,36 @@ describe('events at the gateway', () => {
     expect(request).to.match(/^GET \/guarded\/some\/path\?part=1 HTTP\/1\.1\r\n/);
     expect(request).to.match(/\r\nauthorization: \*\*\*\r\n/i);
     expect(JSON.stringify(gateway.log.lines)).not.to.include('nobody-has-this');
+  });
+
+  it('show no credential wherever it stands, and of a body that a step has read the beginning', async () => {
+    const authentication = {
+      enabled: true,
+      securitySchemes: {
+        key: { enabled: true, header: { enabled: true, name: 'X-Door' }, query: { enabled: true, name: 'k y' } },
+      },
+    };
+    const schemes = { key: { type: 'apiKey', in: 'header', name: 'X-Door' } };
+    const add = [{ name: 'X-Field', value: '$svc_context.request_data_field' }];
+    const api = guardedApi('guarded', [handler({ type: 'log', logPrefix: 'seen' })], {
+      server: { authentication },
+      global: { contextVariables: { enabled: true }, transformRequestHeaders: { enabled: true, add } },
+    });
+    await gateway.put('guarded', { ...api, components: { securitySchemes: schemes }, security: [{ key: [] }] });
+    const body = `field=${'x'.repeat(20_000)}`;
+    const headers = { 'X-Door': 'Door-11', Cookie: 'a=Cookie-12', 'X-Api-Key': 'Key-13', 'X-Plain': 'shown' };
+    const answer = await fetch(`${gateway.url}/guarded/x?a=1&k+y=Query-14&b=2`, {
+      ...{ method: 'POST', body, headers: { ...headers, 'Content-Type': 'application/x-www-form-urlencoded' } },
+    });
+    expect(answer.status).to.equal(403);
+    const { fields } = await eventually(() => gateway.log.lines.find((line) => line.message.startsWith('seen:')));
+    const { OriginatingRequest } = (fields['event'] as JsonObject)['Meta'] as JsonObject;
+    const [head = '', shown = ''] = Buffer.from(String(OriginatingRequest), 'base64').toString().split('\r\n\r\n');
+    expect(head).to.match(/^POST \/guarded\/x\?a=1&k\+y=\*\*\*&b=2 HTTP\/1\.1\r\n/);
+    for (const name of ['X-Door', 'Cookie', 'X-Api-Key']) expect(head).to.match(new RegExp(`\r\n${name}: \\*{3}`, 'i'));
+    expect(head).to.match(/\r\nX-Plain: shown/i);
+    expect(shown).to.equal(body.slice(0, 16_384));
+    expect(JSON.stringify(gateway.log.lines)).not.to.match(/Door-11|Cookie-12|Key-13|Query-14/);
   });
 
   it('go to a stored webhook of the organisation, once for two handlers that name it', async () => {
