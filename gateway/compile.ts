@@ -1,4 +1,5 @@
 /** Snapshot → route table: compiles what changed, reuses what did not, and keeps the previous good version of what does not compile. */
+import { hash } from 'node:crypto';
 import { notVersioned } from '../domain/analytics-record.ts';
 import { canonicalHead } from '../domain/api/classic/codec.ts';
 import type { ApiDefinition, ApiDocument } from '../domain/api/definition.ts';
@@ -59,6 +60,8 @@ type ApiResult = {
 
 export type Compiled = {
   readonly table: RouteTable;
+  /** Of what it runs, over all APIs: kept versions count as themselves. */
+  readonly sha256: string;
   /** By object key; what the next compilation may reuse. */
   readonly apis: ReadonlyMap<string, CompiledApi>;
   readonly results: readonly ApiResult[];
@@ -74,9 +77,12 @@ export type Before = {
   readonly kept: Readonly<Record<string, GatewayObject>>;
   /** APIs that are compiled again although nothing of them changed. */
   readonly isAnew?: ((apiId: string) => boolean) | undefined;
+  /** What was compiled of the same objects. */
+  readonly same?: Compiled | undefined;
 };
 
 export function compile(snapshot: GatewaySnapshot, before: Before, dependencies: CompileDependencies): Compiled {
+  if (before.same?.rejected.length === 0) return restampedTable(before.same, snapshot);
   const apis = new Map<string, CompiledApi>();
   const results: ApiResult[] = [];
   const rejected: NodeError[] = [];
@@ -105,7 +111,18 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
   }
   const claims = [...homeless, ...[...apis.values()].map((api) => claimOf(api, withVersions(api, snapshot, apis)))];
   const table = new RouteTable(snapshot.position, snapshot.revision, claims);
-  return { table, apis, results, rejected, kept };
+  return { table, sha256: digestOf(apis), apis, results, rejected, kept };
+}
+
+function digestOf(apis: Compiled['apis']): string {
+  const lines = [...apis].map(([key, { object }]) => `${key} ${object.revision} ${object.sha256}\n`);
+  return hash('sha256', lines.toSorted().join(''), 'hex');
+}
+
+/** Another revision of the same APIs: access keys have changed. */
+function restampedTable(same: Compiled, { position, revision }: GatewaySnapshot): Compiled {
+  const results = same.results.map(({ id }) => ({ id, result: 'unchanged' }) as const);
+  return { ...same, table: same.table.at(position, revision), results };
 }
 
 /** Lets go of what the next table does not serve any more. */

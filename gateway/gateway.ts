@@ -17,6 +17,7 @@ import type { Feed, GatewayReport, SnapshotSource } from './feed/feed.ts';
 import type { Generation } from './feed/generation.ts';
 import { diskGenerations } from './feed/generations.ts';
 import type { HeldSnapshot } from './feed/held.ts';
+import { Progress } from './feed/progress.ts';
 import { Reports } from './feed/reports.ts';
 import type { SignedSnapshot } from './feed/signed.ts';
 import { Subscription } from './feed/subscription.ts';
@@ -107,13 +108,12 @@ class RunningGateway implements Gateway {
   readonly #exchange: DeliveryExchange;
   readonly #reports: Reports;
   readonly #reloads: Reloads;
-  readonly #waiting = new Set<() => void>();
+  readonly #progress = new Progress();
   readonly #run: { readonly run: string; readonly startedAt: string };
   #compiled: Compiled | undefined;
   #compileMs = 0;
   #snapshot: HeldSnapshot | undefined;
   #controlSecret: string | undefined;
-  #position = '';
   #revision = '';
   #source: SnapshotSource | undefined;
   #stopping: Promise<void> | undefined;
@@ -192,22 +192,11 @@ class RunningGateway implements Gateway {
 
   applied(): Applied {
     const rejected = this.#compiled?.rejected ?? [];
-    return { position: this.#position, revision: this.#revision, rejected };
+    return { position: this.#progress.position, revision: this.#revision, rejected };
   }
 
   waitForRevision(position: string, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const check = (): void => {
-        if (!signal.aborted && this.#position < position) return;
-        this.#waiting.delete(check);
-        signal.removeEventListener('abort', check);
-        if (signal.aborted) reject(signal.reason);
-        else resolve();
-      };
-      this.#waiting.add(check);
-      signal.addEventListener('abort', check);
-      check();
-    });
+    return this.#progress.reached(position, signal);
   }
 
   stop(deadlineMs: number): Promise<void> {
@@ -232,13 +221,14 @@ class RunningGateway implements Gateway {
 
   #apply(generation: Generation, source: SnapshotSource): Compiled['kept'] {
     const { snapshot } = generation;
+    const hasNewObjects = snapshot.objects !== this.#snapshot?.objects;
     const compiled = this.#compile(generation);
     this.#source = source;
     this.#revision = snapshot.revision;
     const { revision } = compiled.table;
     this.#options.log.info('configuration applied', { revision, apis: compiled.apis.size, source });
-    this.#reloads.follow(snapshot, compiled);
-    this.#moveTo(snapshot.position);
+    if (hasNewObjects) this.#reloads.follow(snapshot, compiled);
+    this.#progress.moveTo(snapshot.position);
     this.#reports.now();
     return compiled.kept;
   }
@@ -254,12 +244,16 @@ class RunningGateway implements Gateway {
       ...this.#settings,
     };
     const startMs = clock.monotonic();
-    const compiled = compile(snapshot, { apis: before, kept, isAnew }, dependencies);
+    const hasSameApis = !isAnew && snapshot.objects === this.#snapshot?.objects;
+    const same = hasSameApis ? this.#compiled : undefined;
+    const compiled = compile(snapshot, { apis: before, kept, isAnew, same }, dependencies);
     this.#compileMs = clock.monotonic() - startMs;
     // The swap: requests that come from here on pick up the new table, those under way keep theirs.
     this.#compiled = compiled;
     this.#snapshot = snapshot;
     this.#callers.swap(snapshot);
+    // Nothing but keys: the rest is as it was.
+    if (compiled.apis === before) return compiled;
     this.events.swap(
       [...compiled.apis.values()].map(({ route }) => route.definition),
       snapshot.objects,
@@ -287,13 +281,8 @@ class RunningGateway implements Gateway {
   }
 
   #advance(position: string): void {
-    this.#moveTo(position);
+    this.#progress.moveTo(position);
     this.#reports.soon();
-  }
-
-  #moveTo(position: string): void {
-    this.#position = position;
-    for (const check of [...this.#waiting]) check();
   }
 
   #record(context: Context): void {
@@ -308,7 +297,7 @@ class RunningGateway implements Gateway {
     if (!isAwaited) return { status: 'ok', message: '', revision: revisionNumber(this.#compiled), apis: [] };
     const { faults } = await reloading;
     if (wait !== 'true')
-      await this.waitForRevision(wait.padStart(this.#position.length, '0'), AbortSignal.timeout(30_000));
+      await this.waitForRevision(wait.padStart(this.#progress.position.length, '0'), AbortSignal.timeout(30_000));
     return reloadAnswer(this.#compiled, faults);
   }
 
@@ -317,7 +306,12 @@ class RunningGateway implements Gateway {
     const { version, maxStalenessMs } = this.#settings;
     return {
       ...{ version, maxStalenessMs, silentMs, ageMs, trouble },
-      ...{ compiled: this.#compiled, source: this.#source, position: this.#position, revision: this.#revision },
+      ...{
+        compiled: this.#compiled,
+        source: this.#source,
+        position: this.#progress.position,
+        revision: this.#revision,
+      },
       ...{ events: this.events.standing, nowMs: this.#options.clock.monotonic() },
     };
   }

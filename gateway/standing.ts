@@ -1,5 +1,4 @@
 /** What a node says of itself: readiness, health, what it runs, and the report to management. Plain data from plain data. */
-import { createHash } from 'node:crypto';
 import type { NodeError } from '../domain/gateway-node.ts';
 import { withMask } from '../domain/secret-places.ts';
 import type { Compiled } from './compile.ts';
@@ -134,18 +133,12 @@ export function reportOf(
     apis: compiled?.apis.size ?? 0,
     position,
     revision,
-    snapshotSha256: compiled ? digestOf(compiled) : '',
+    snapshotSha256: compiled?.sha256 ?? '',
     ms: Math.round(compileMs),
     rejected: (compiled?.rejected ?? []).slice(0, maxRejected).map(bounded),
     ...(trouble ? { trouble: { code: trouble.code, message: clear(trouble.message) } } : {}),
     ...(reload ? { reload: clearReload(reload) } : {}),
   };
-}
-
-/** Of what it runs: kept versions count as themselves. */
-function digestOf({ apis }: Compiled): string {
-  const lines = [...apis].map(([key, { object }]) => `${key} ${object.revision} ${object.sha256}\n`);
-  return createHash('sha256').update(lines.toSorted().join('')).digest('hex');
 }
 
 const maxRejected = 100;

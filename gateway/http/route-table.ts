@@ -20,17 +20,26 @@ export class RouteTable {
   readonly position: string;
   /** Position of the last change in it, without leading zeros: what requests are stamped with. */
   readonly revision: string;
-  readonly #hosts: ReadonlyMap<string, Group>;
-  readonly #everywhere: Group;
+  #hosts: ReadonlyMap<string, Group>;
+  #everywhere: Group;
 
   constructor(position: string, revision: string, claims: readonly Claim[]) {
     this.position = position;
     this.revision = revisionText(revision);
-    const domains = new Set(claims.flatMap(({ domain }) => (domain === undefined ? [] : [domain])));
-    this.#hosts = new Map(
-      [...domains].map((domain) => [domain, groupOf(claims.filter((claim) => claim.domain === domain))]),
+    const { everywhere = [], hosts = [] } = Object.groupBy(claims, ({ domain }) =>
+      domain === undefined ? 'everywhere' : 'hosts',
     );
-    this.#everywhere = groupOf(claims.filter(({ domain }) => domain === undefined));
+    const byHost = Map.groupBy(hosts, ({ domain = '' }) => domain);
+    this.#hosts = new Map([...byHost].map(([domain, own]) => [domain, groupOf(own)]));
+    this.#everywhere = groupOf(everywhere);
+  }
+
+  /** The same places at another position. */
+  at(position: string, revision: string): RouteTable {
+    const table = new RouteTable(position, revision, []);
+    table.#hosts = this.#hosts;
+    table.#everywhere = this.#everywhere;
+    return table;
   }
 
   /** `path` in normal form; undefined when no API owns host and path. */
