@@ -101,6 +101,33 @@ describe('deliveries to a webhook', () => {
     expect(changed.status, changed.text).to.equal(200);
   });
 
+  it('asked for again change nothing of the webhook, of its past, or of a restore', async () => {
+    const read = async (query: string) => (await management.call('GET', `/api/webhooks/alarms${query}`)).json;
+    const { updatedAt: _, ...before } = await read('');
+    const at = String(Number(await management.store.head()));
+    expect((await redeliver({ all: true })).status).to.equal(202);
+    const { updatedAt: __, ...after } = await read('');
+    expect(after).to.deep.equal(before);
+    const head = String(Number(await management.store.head()));
+    for (const moment of [at, head]) expect(await read(`?at=${moment}`)).to.deep.include(before);
+    const listed = await management.call('GET', `/api/webhooks?at=${head}`);
+    expect(listed.json).to.have.nested.property('hooks[0].id', 'alarms');
+    const config = await management.call('GET', `/api/config?at=${head}`);
+    expect(config.text).to.contain('"alarms"');
+    const asked = JSON.stringify({ at, kinds: ['webhook'], keepNew: true });
+    const restored = await management.call('POST', '/api/config/restore?dryRun=true', asked, json);
+    expect(restored.status, restored.text).to.equal(200);
+    expect(restored.json['changed']).to.deep.equal([]);
+    const difference = await management.call('GET', `/api/config/diff?from=${at}&to=${head}`);
+    expect(difference.json['objects']).to.deep.equal([]);
+    const [entry] = (await management.call('GET', '/api/audit?aggregate=webhook-alarms&limit=1')).json[
+      'events'
+    ] as readonly JsonObject[];
+    expect(entry).to.include({ type: 'WebhookRedeliveryRequested' });
+    const shown = await management.call('GET', `/api/audit/${entry?.['position']}`);
+    expect(shown.status, shown.text).to.equal(200);
+  });
+
   it('are only asked for in a dry run', async () => {
     const head = await management.store.head();
     const answer = await management.call('POST', '/api/webhooks/alarms/redeliver?dryRun=true', '{"all":true}', json);
