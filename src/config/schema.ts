@@ -135,7 +135,8 @@ const gateway = group('The data plane.', {
   node_token: {
     type: 'string',
     minLength: 1,
-    description: 'Token for `management_url` with the scopes `feed:read` and `gateways:report`; issued for this gateway (`node`), it gets secrets too.',
+    description:
+      'Token for `management_url` with the scopes `feed:read` and `gateways:report`; issued for this gateway (`node`), it gets secrets too.',
     writeOnly: true,
   },
   management_key_file: text(
