@@ -20,18 +20,18 @@ export type Declared = {
 const extensions: readonly string[] = ['.json', '.yaml', '.yml'];
 
 /** A folder stands for all of its files, in the order of their names. `-` is the standard input. */
-export function readDeclared(terminal: Terminal, paths: readonly string[]): readonly Declared[] {
+function declaredAt(terminal: Terminal, paths: readonly string[]): readonly Declared[] {
   if (paths.length === 0) throw new UsageError('name a file or a folder with the objects, or - for the standard input');
   return paths.flatMap((path) => filesAt(terminal, path)).flatMap(({ file, text }) => objectsIn(file, text));
 }
 
-/** The same for a set. One without objects does something only when it prunes; else the folder is the wrong one. */
+/** The objects of a set. One without any does something only when it prunes; else the folder is the wrong one. */
 export function readSet(
   terminal: Terminal,
   paths: readonly string[],
-  { prune }: { readonly prune?: boolean },
+  { prune }: { readonly prune?: boolean } = {},
 ): readonly Declared[] {
-  const declared = readDeclared(terminal, paths);
+  const declared = declaredAt(terminal, paths);
   if (declared.length > 0 || prune) return declared;
   const hold = paths.length === 1 ? 'holds' : 'hold';
   throw new UsageError(`${paths.join(', ')} ${hold} no objects; read are files that end in ${extensions.join(', ')}`);

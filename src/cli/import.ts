@@ -1,9 +1,11 @@
 /** `svc import`: an OpenAPI document, from a file or an address, as a new API. */
 import { basename } from 'node:path';
 import type { Command } from 'commander';
+import { gatewayExtension } from '../../domain/api/definition.ts';
 import type { JsonObject } from '../../domain/event.ts';
+import { ClientError } from '../management/client.ts';
 import { type ConnectionFlags, connect, withConnection } from './connection.ts';
-import { UsageError } from './failure.ts';
+import { ServerError, UsageError } from './failure.ts';
 import { parsed, readInput } from './json-input.ts';
 import { type OutputFlags, printDocument, withOutput } from './output.ts';
 import type { Terminal } from './terminal.ts';
@@ -51,6 +53,7 @@ export function importApi(command: Command, terminal: Terminal): void {
 
 async function run(terminal: Terminal, source: string, flags: Flags): Promise<void> {
   const document = await readDocument(terminal, source);
+  refuseOthers(source, document);
   const settings = Object.entries(parameters).flatMap(([flag, name]) => {
     const value = flags[flag as keyof typeof parameters];
     return value === undefined ? [] : [[name, String(value)] as const];
@@ -58,16 +61,53 @@ async function run(terminal: Terminal, source: string, flags: Flags): Promise<vo
   const query = { ...Object.fromEntries(settings), ...(flags.dryRun ? { dryRun: 'true' } : {}) };
   const headers: Record<string, string> =
     flags.comment === undefined ? {} : { 'x-svc-comment': Buffer.from(flags.comment).toString('latin1') };
-  const { body } = await connect(terminal, flags).send('POST', '/api/apis/oas/import', {
-    body: document,
-    headers,
-    query,
-  });
+  const request = { body: document, headers, query };
+  const { body } = await inFlags(connect(terminal, flags).send('POST', '/api/apis/oas/import', request));
   if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, body);
   const { ID: id } = body as { readonly ID?: string };
   terminal.print(String(id));
   terminal.printError(`See it with: svc api show ${id}`);
 }
+
+/** What the server would refuse as well, with what to do instead. */
+function refuseOthers(source: string, { openapi, swagger, ...document }: JsonObject): void {
+  if (document[gatewayExtension] !== undefined) {
+    throw new UsageError(
+      `${source} has a gateway extension (${gatewayExtension}), an import takes none; use svc apply`,
+    );
+  }
+  if (typeof openapi === 'string' && /^3\.[01]\./.test(openapi)) return;
+  const said =
+    openapi === undefined && swagger === undefined
+      ? 'it has no member "openapi"'
+      : `it says ${openapi === undefined ? `swagger: ${JSON.stringify(swagger)}` : `openapi: ${JSON.stringify(openapi)}`}; convert it first`;
+  throw new UsageError(`${source} is no OpenAPI 3.0 or 3.1 document: ${said}`);
+}
+
+/** Refusals name parameters of the request; who typed a flag knows that. */
+async function inFlags<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ServerError && error.cause instanceof ClientError)) throw error;
+    const { status, code, message, problems } = error.cause;
+    const told = problems.map((one) => ({
+      ...one,
+      pointer: one.pointer.replace(/^\/query\/(\w+)$/, (whole, name: string) => flagOf.get(name) ?? whole),
+      message: withFlags(one.message),
+    }));
+    throw new ServerError(error.server, new ClientError(status, code, withFlags(message), told));
+  }
+}
+
+const flagOf: ReadonlyMap<string, string> = new Map(
+  Object.entries(parameters).map(([flag, name]) => [name, `--${flag.replaceAll(/[A-Z]/g, '-$&').toLowerCase()}`]),
+);
+
+const withFlags = (text: string): string =>
+  text
+    .replace(/^(\w+)(?=: )/, (name) => flagOf.get(name) ?? name)
+    .replaceAll(/\bupstreamURL\b/g, flagOf.get('upstreamURL') ?? '');
 
 const readTimeoutMs = 30_000;
 const maxBytes = 16 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** `svc validate`: judges declarative files without a server, by the rules of the command, with every problem at its line. */
 import type { Command } from 'commander';
 import { createCheckObject } from '../management/apply/check.ts';
-import { type Declared, placeOf, readDeclared, shownName } from './declared.ts';
+import { type Declared, placeOf, readSet, shownName } from './declared.ts';
 import { harmless, type OutputFlags, printDocument, withOutput } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -25,7 +25,7 @@ export function validate(command: Command, terminal: Terminal): void {
 }
 
 async function run(terminal: Terminal, files: readonly string[], flags: Flags): Promise<void> {
-  const declared = readDeclared(terminal, files);
+  const declared = readSet(terminal, files);
   const findings = await findingsOf(declared, terminal, flags.strict === true);
   const errors = findings.filter(({ level }) => level === 'error').length;
   if (flags.json || flags.yaml) await printDocument(terminal, flags, { objects: declared.length, findings });
@@ -39,6 +39,11 @@ async function run(terminal: Terminal, files: readonly string[], flags: Flags): 
   }
   if (errors > 0) throw new Error('not valid');
 }
+
+/** What to do about it. */
+const hints: Readonly<Record<string, string>> = {
+  extension_missing: ' svc import makes an API of a plain OpenAPI document.',
+};
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
@@ -57,7 +62,9 @@ async function findingsOf(
       ...{ place: placeOf(one, pointer), object, level, pointer, code, message },
     });
     findings.push(
-      ...problems.map(({ pointer, code, message }) => finding('error', pointer, code, message)),
+      ...problems.map(({ pointer, code, message }) =>
+        finding('error', pointer, code, `${message}${hints[code] ?? ''}`),
+      ),
       ...warnings.map(({ pointer, code, text }) => finding('warning', pointer, code, text)),
     );
     const before = first.get(object);

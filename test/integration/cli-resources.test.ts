@@ -162,6 +162,35 @@ describe('svc import', () => {
     expect((await run('import', 'orders.yaml', '--api-id', 'orders', ...upstream)).code).to.equal(3);
   });
 
+  it('says what is wrong in words of the command line', async () => {
+    using folder = temporaryFolder('svc-import-');
+    await using management = await startTestManagement();
+    const plain = { openapi: '3.0.3', info: { title: 'Orders', version: '1' }, paths: {} };
+    const upstream = ['--upstream-url', 'http://127.0.0.1:9/'];
+    const rows: readonly (readonly [document: object, args: readonly string[], code: number, text: RegExp])[] = [
+      [{ a: 1 }, [], 2, /doc\.json is no OpenAPI 3\.0 or 3\.1 document: it has no member "openapi"/],
+      [{ swagger: '2.0' }, [], 2, /it says swagger: "2\.0"; convert it first/],
+      [{ ...plain, openapi: '4.0.0' }, [], 2, /it says openapi: "4\.0\.0"; convert it first/],
+      [{ ...plain, 'x-svc-api-gateway': {} }, [], 2, /has a gateway extension .*; use svc apply/],
+      [plain, [], 1, /servers: empty; add a server or pass --upstream-url/],
+      [
+        plain,
+        [...upstream, '--validate-request', 'maybe'],
+        1,
+        /400 --validate-request: "maybe" is no boolean.*\n {2}--validate-request: /,
+      ],
+    ];
+    for (const [document, args, code, text] of rows) {
+      writeFileSync(folder.file('doc.json'), JSON.stringify(document));
+      const outcome = await svc(['import', 'doc.json', ...args], {
+        env: { SVC_URL: management.url, SVC_TOKEN: management.token },
+        workingDirectory: folder.path,
+      });
+      expect([outcome.code, outcome.out], outcome.err).to.deep.equal([code, '']);
+      expect(outcome.err).to.match(text);
+    }
+  });
+
   it('sends the document of a file or an address with its parameters', async () => {
     using folder = temporaryFolder('svc-import-');
     const { answering } = await import('../support/cli.ts');

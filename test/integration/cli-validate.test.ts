@@ -14,6 +14,22 @@ describe('svc validate', () => {
   });
   after(() => folder[Symbol.dispose]());
 
+  it('says what to do with a plain document, and takes nothing for no objects', async () => {
+    const judge = (name: string) => svc(['validate', name], { env: {}, workingDirectory: folder.path });
+    writeFileSync(
+      folder.file('plain.json'),
+      JSON.stringify({ openapi: '3.0.3', info: { title: 'a', version: '1' }, paths: {} }),
+    );
+    const plain = await judge('plain.json');
+    expect([plain.code, plain.out.includes('svc import makes an API of a plain OpenAPI document')]).to.deep.equal([
+      1,
+      true,
+    ]);
+    writeFileSync(folder.file('empty.yaml'), '');
+    const empty = await judge('empty.yaml');
+    expect([empty.code, empty.err.includes('empty.yaml holds no objects')], empty.err).to.deep.equal([2, true]);
+  });
+
   it('tells which secrets the server has to have, and where a mask is none', async () => {
     const url = 'https://***@hooks.example/';
     const { certificate } = selfSigned('front.example');
