@@ -10,7 +10,7 @@ type Handler = {
   readonly key: string;
 };
 
-export type LogHandler = Handler & { readonly type: 'log'; readonly prefix: string };
+type LogHandler = Handler & { readonly type: 'log'; readonly prefix: string };
 
 /** `cooldownMs`: absent when the handler says nothing about it. */
 export type WebhookHandler = Handler & { readonly cooldownMs?: number } & (

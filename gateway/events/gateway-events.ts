@@ -41,6 +41,7 @@ export type EventStanding = {
 const batchMs = 100;
 const eventsPerBatch = 500;
 const restMs = 1_000;
+const longestRestMs = 60_000;
 /** For attempts that are under way when the gateway stops; those that are cut off are made again after the start. */
 const lingerMs = 2_000;
 
@@ -198,7 +199,7 @@ export class GatewayEvents {
 
   async #openNow(): Promise<Outbox | undefined> {
     const { open, clock, log, policy } = this.#options;
-    while (open && !this.#stop.signal.aborted) {
+    for (let pauseMs = restMs; open && !this.#stop.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestRestMs)) {
       try {
         const store = await open();
         const outbox = new Outbox({
@@ -211,7 +212,7 @@ export class GatewayEvents {
       } catch (error) {
         this.#isFailing = true;
         log.error('the outbox of events does not open', { error });
-        await pause(restMs, undefined, { signal: this.#stop.signal, ref: false }).catch(ignore);
+        await pause(pauseMs, undefined, { signal: this.#stop.signal, ref: false }).catch(ignore);
       }
     }
     return undefined;

@@ -135,6 +135,38 @@ describe('deliveries of a gateway', function () {
     for (const { headers } of receiver.received) expect(Number(headers['x-svc-attempt'])).to.be.at.least(2);
   });
 
+  it('are not lost by a stop right behind their request', async () => {
+    using folder = temporaryFolder('svc-events-');
+    const directory = folder.path;
+    const feed = new MemoryFeed();
+    {
+      await using gateway = await withAlarms(receiver.url, { directory, feed });
+      await gateway.refuse(25);
+    }
+    await using _ = await startEventGateway({ directory, feed });
+    expect(await all(receiver, 25)).to.have.length(25);
+  });
+
+  it('wait in memory while the disk is not there, which the health of the gateway says', async () => {
+    using folder = temporaryFolder('svc-events-');
+    const place = { directory: join(folder.path, 'outbox'), node: 'node-1', allowLinkLocal: false };
+    const opener = outboxOpener({ ...place, log: { warn: () => {} } });
+    let isThere = false;
+    const openOutbox = () => (isThere ? opener() : Promise.reject(new Error('no such disk')));
+    await using gateway = await withAlarms(receiver.url, { openOutbox });
+    const part = async () => {
+      const health = (await (await fetch(`${gateway.control}/healthz`)).json()) as { details: { events?: JsonObject } };
+      return health.details.events;
+    };
+    await gateway.refuse();
+    await eventually(async () => (await part())?.['status'] === 'warn');
+    expect(await part()).to.include({ output: 'the outbox does not open' });
+    isThere = true;
+    await eventually(() => receiver.received[0]);
+    await eventually(async () => expect(await part()).to.have.nested.property('output.delivered', 1));
+    expect(await part()).to.include({ status: 'pass' });
+  });
+
   it('wait on the disk for a receiver that is away longer than the queue is long', async () => {
     const port = await freePort();
     const total = 2_600;
