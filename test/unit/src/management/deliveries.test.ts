@@ -76,13 +76,21 @@ describe('deliveries', () => {
     expect(cells.written.slice(2)).to.deep.equal(['deliveries/edge-1/00', 'deliveries/edge-1/02']);
   });
 
-  it('stand in their cells however long their texts are', async () => {
-    const cells = memoryCells();
-    const deliveries = createDeliveries(cells);
-    const long = many(0, 60).map((one) => ({ ...one, error: '\u0000€'.repeat(4_000) }));
-    await deliveries.take('edge-1', long);
-    expect(await idsOf(cells)).to.have.length(60);
-  });
+  for (const [name, error] of [
+    ['as long as they may be', 'x'.repeat(880)],
+    ['longer', 'x'.repeat(10_000)],
+    ['of characters that take many bytes', '\u0000€'.repeat(4_000)],
+  ] as const) {
+    it(`stand in their cells with texts ${name}`, async () => {
+      const cells = memoryCells();
+      const deliveries = createDeliveries(cells);
+      const long = many(1_000_000, 1_000_200).map((one) => ({ ...one, error }));
+      for (let from = 0; from < 200; from += 100) await deliveries.take('edge-1', long.slice(from, from + 100));
+      const found = await deliveries.list(acme, alarms);
+      expect(found).to.have.length(200);
+      expect(found[0]?.error).to.equal(error.length === 880 ? error : 'too long to be shown');
+    });
+  }
 
   it('are all there when several management nodes take them at the same time', async () => {
     const cells = memoryCells();
