@@ -94,4 +94,57 @@ describe('webhooks of the running product', () => {
     await eventually(async () => (await deliveries('?state=delivered')).length === 4, 20_000);
     expect(new Set(receiver.ids()).size).to.equal(4);
   }).timeout(60_000);
+
+  it('of a gateway in a process of its own are listed and sent again over the feed, once', async () => {
+    const startEdge = () =>
+      startSvc({
+        data: join(data, 'edge-1'),
+        args: ['--role', 'gateway'],
+        env: {
+          ...{ SVC_GW_MANAGEMENTURL: svc.management, SVC_GW_NODEID: 'edge-1' },
+          SVC_GW_NODETOKEN: `$file:${join(data, 'admin-token')}`,
+        },
+      });
+    const list = async () =>
+      (await call('GET', '/api/webhooks/plain/deliveries'))['deliveries'] as readonly JsonObject[];
+    const ended = (state: string) =>
+      eventually(async () => {
+        expect((await list()).map((one) => [one['node'], one['state']])).to.deep.equal([['edge-1', state]]);
+        return true;
+      }, 20_000);
+    // Without a secret: this token brings none to the gateway.
+    await call('POST', '/api/webhooks', { id: 'plain', url: receiver.url, secret: '' });
+    const server = {
+      listenPath: { value: '/edge/', strip: true },
+      eventHandlers: [handler({ id: 'plain' })],
+      authentication: { enabled: true },
+    };
+    const info = { id: 'edge', name: 'edge' };
+    await call('POST', '/api/apis/streams', apiDocument({ info, server }), streamsType);
+    receiver.answer = () => [410];
+    let edge = await startEdge();
+    try {
+      const headers = { authorization: 'nobody-has-this' };
+      await eventually(async () => (await fetch(`${edge.gateway}/edge/x`, { headers })).status === 403, 20_000);
+      await ended('dead');
+      await edge.kill();
+      await call('POST', '/api/webhooks/plain/redeliver', { all: true });
+      receiver.received.length = 0;
+      receiver.answer = () => [204];
+      edge = await startEdge();
+      await ended('delivered');
+      expect(receiver.ids()).to.deep.equal([(await list())[0]?.['eventId']]);
+      await edge.kill();
+      edge = await startEdge();
+      const next = await call('POST', '/api/webhooks/plain/redeliver', { ids: ['nothing-has-this'] });
+      expect(next['Status']).to.equal('OK');
+      await eventually(async () => {
+        const head = (await call('GET', '/api/gateways'))['position'];
+        return (await call('GET', '/api/gateways/edge-1'))['position'] === head;
+      }, 20_000);
+      expect(receiver.received).to.have.length(1);
+    } finally {
+      await edge.kill();
+    }
+  }).timeout(90_000);
 });
