@@ -277,12 +277,12 @@ function summariseAccess(event: AccessEvent): readonly string[] {
       return [`webhook "${textAt(event.document, 'name') ?? event.webhookId}" changed`];
     case 'WebhookDeleted':
       return ['webhook deleted'];
-    default:
-      return never(event);
     case 'WebhookRedeliveryRequested':
       return [
         `${event.ids === 'all' ? 'all dead letters' : `${event.ids.length} dead letters`} asked to be sent again`,
       ];
+    default:
+      return never(event);
   }
 }
 
