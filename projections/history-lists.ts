@@ -1,7 +1,16 @@
 /** The lists of the history: revisions of one API, the audit, and one event of it (management design 12). */
 import { type Position, padPosition, shortPosition } from '../domain/event-store.ts';
 import { type ApiId, apiStream, type OrgId } from '../domain/ids.ts';
-import { type Actor, type Entry, history, justAfter, organisation, type ShortEntry, within } from './history.ts';
+import {
+  type Actor,
+  type Entry,
+  history,
+  justAfter,
+  organisation,
+  requestLabel,
+  type ShortEntry,
+  within,
+} from './history.ts';
 import type { DocumentReader } from './read-model-store.ts';
 import { type HistoryReads, wholeEntries, wholeEntry } from './whole-entries.ts';
 
@@ -99,7 +108,7 @@ export async function listAudit(reads: HistoryReads, orgId: OrgId, query: AuditQ
   const { actor, aggregate, type, requestId, comment, from, to, after, limit = 50 } = query;
   // The rarest first: the read model store walks the rows of the first label.
   const filters = [
-    ...(requestId === undefined ? [] : [`request:${requestId}`]),
+    ...(requestId === undefined ? [] : [requestLabel(requestId)]),
     ...(aggregate?.includes('-') ? [`stream:${aggregate}`] : []),
     ...(type === undefined ? [] : [`type:${type}`]),
     ...(actor === undefined ? [] : [`actor:${actor}`]),
@@ -107,10 +116,14 @@ export async function listAudit(reads: HistoryReads, orgId: OrgId, query: AuditQ
   ];
   const labels = filters.length === 0 ? [organisation(orgId)] : filters.map((filter) => within(orgId, filter));
   const bounds = { ...(from === undefined ? {} : { after: justBefore(padPosition(from)) }), ...upTo(after, to) };
+  const wanted = comment?.toLowerCase();
+  const isWanted = (entry: Entry | ShortEntry): boolean =>
+    (requestId === undefined || entry.requestId === requestId) &&
+    (wanted === undefined || entry.comment.toLowerCase().includes(wanted));
   const { entries, next } =
-    comment === undefined
+    wanted === undefined && requestId === undefined
       ? newestFirst(reads.models, labels, limit, bounds)
-      : withComment(reads.models, labels, { limit, bounds, comment });
+      : newestOf(reads.models, labels, { limit, bounds, isWanted });
   return { events: (await wholeEntries(reads, orgId, entries)).map(shownEntry), next };
 }
 
@@ -118,24 +131,25 @@ type Found = { readonly entries: readonly (Entry | ShortEntry)[]; readonly next:
 
 type Bounds = { readonly after?: string; readonly before?: string };
 
-/** Entries that one answer looks through at most for a word of the change message; `next` goes on behind them. */
+/** Entries that one answer looks through at most for what no label tells; `next` goes on behind them. */
 const maxLookedAt = 20_000;
 const lookAtOnce = 500;
 
-/** There is no index of words. */
-function withComment(
-  documents: DocumentReader,
-  labels: readonly string[],
-  { limit, bounds, comment }: { readonly limit: number; readonly bounds: Bounds; readonly comment: string },
-): Found {
-  const wanted = comment.toLowerCase();
+type Wanted = {
+  readonly limit: number;
+  readonly bounds: Bounds;
+  readonly isWanted: (entry: Entry | ShortEntry) => boolean;
+};
+
+/** There is no index of words, nor of single requests. */
+function newestOf(documents: DocumentReader, labels: readonly string[], { limit, bounds, isWanted }: Wanted): Found {
   const found: (Entry | ShortEntry)[] = [];
   let before = bounds.before;
   for (let looked = 0; looked < maxLookedAt; looked += lookAtOnce) {
     const range = before === undefined ? bounds : { ...bounds, before };
     const { entries, next } = newestFirst(documents, labels, lookAtOnce, range);
     for (const entry of entries) {
-      if (!entry.comment.toLowerCase().includes(wanted)) continue;
+      if (!isWanted(entry)) continue;
       if (found.length === limit) return { entries: found, next: shortPosition(found.at(-1)?.position ?? '') };
       found.push(entry);
     }

@@ -38,7 +38,7 @@ export type Entry = {
  * An entry whose event a later one of the first fold superseded: what the envelope tells that lists look for. The rest stands
  * in the log (`whole-entries.ts`).
  */
-export type ShortEntry = Pick<Entry, 'position' | 'at' | 'revision' | 'commandId' | 'comment'> & {
+export type ShortEntry = Pick<Entry, 'position' | 'at' | 'revision' | 'commandId' | 'requestId' | 'comment'> & {
   readonly stream: string;
 };
 
@@ -105,7 +105,8 @@ function shortEntry(stored: StoredEvent, documents: DocumentReader): readonly Do
   const now = documents.get(aggregates, stream)?.body as AggregateNow | undefined;
   if (!now) return undefined;
   const place = { position, at: at.toISOString(), revision: Number(revision), commandId: meta['commandId'] ?? '' };
-  const entry: ShortEntry = { ...place, comment: meta['comment'] ?? '', stream };
+  const { requestId = '', comment = '' } = meta;
+  const entry: ShortEntry = { ...place, requestId, comment, stream };
   const labels = labelsOf(now.orgId, stored, type);
   return [put(history, { id: position, sort: position, labels, body: entry })];
 }
@@ -124,8 +125,17 @@ function labelsOf(
     within(orgId, `stream:${stream}`),
     within(orgId, `actor:${actorId}`),
     within(orgId, `type:${type}`),
-    ...(requestId === '' ? [] : [within(orgId, `request:${requestId}`)]),
+    ...(requestId === '' ? [] : [within(orgId, requestLabel(requestId))]),
   ];
+}
+
+const requestGroups = 256;
+
+/** A label for each of the requests would be most of all labels: they share some, and lists look at the id itself. */
+export function requestLabel(requestId: string): string {
+  let sum = 0;
+  for (let index = 0; index < requestId.length; index++) sum = (sum * 31 + requestId.charCodeAt(index)) % 1_000_003;
+  return `request:${sum % requestGroups}`;
 }
 
 /** What a stream is after one more event, and what lists show of it. */

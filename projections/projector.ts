@@ -19,6 +19,8 @@ export type ProjectorOptions = {
   readonly now?: () => number;
   /** How long a lease holds when it is not renewed. Default 15,000. */
   readonly leaseMs?: number;
+  /** While it is false, somebody else folds into the read models, and nothing is asked of them but where they are. */
+  readonly mayFold?: () => boolean;
 };
 
 export interface Projector {
@@ -49,6 +51,7 @@ const defaultLeaseMs = 15_000;
 
 export function startProjector(options: ProjectorOptions): Projector {
   const { store, models, projections, log, signal, now = Date.now, leaseMs = defaultLeaseMs } = options;
+  const { mayFold = () => true } = options;
   const abort = new AbortController();
   const stopping = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
   const listeners = new Set<() => void>();
@@ -56,7 +59,7 @@ export function startProjector(options: ProjectorOptions): Projector {
     for (const listener of [...listeners]) listener();
   };
   const shared = {
-    ...{ store, models, log, now, leaseMs, onMoved },
+    ...{ store, models, log, now, leaseMs, mayFold, onMoved },
     owner: crypto.randomUUID(),
     lanes: new Lanes(store, stopping),
     rebuildLanes: new RebuildLanes(),

@@ -20,6 +20,8 @@ export type LoopDependencies = RunDependencies & {
 const firstDelayMs = 50;
 const maxDelayMs = 10_000;
 const standbyMs = 200;
+/** While there is nothing whole to read, people wait for it. */
+const impatientMs = 25;
 
 export class RunLoop {
   readonly run: ProjectionRun;
@@ -108,7 +110,7 @@ export class RunLoop {
     this.#isHolder = lease !== undefined;
     if (!lease) {
       this.run.watch();
-      await pause(standbyMs, this.#signal);
+      await pause(this.run.hasCaughtUp ? standbyMs : impatientMs, this.#signal);
       return;
     }
     this.run.open(lease);

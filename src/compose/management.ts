@@ -2,18 +2,7 @@
 import { join } from 'node:path';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { OpenSecrets } from '../../gateway/feed/vault.ts';
-import { apiCatalog } from '../../projections/api-catalog.ts';
-import { certificateList } from '../../projections/certificate-list.ts';
-import { commandsProjection } from '../../projections/commands.ts';
-import { gatewayConfig } from '../../projections/gateway-config.ts';
-import { historyProjection } from '../../projections/history.ts';
-import { keysProjection } from '../../projections/keys.ts';
-import { nodesProjection } from '../../projections/nodes.ts';
-import { organisationsProjection } from '../../projections/organisations.ts';
-import { policiesProjection } from '../../projections/policies.ts';
 import { startProjector } from '../../projections/projector.ts';
-import { tokensProjection } from '../../projections/tokens.ts';
-import { webhooksProjection } from '../../projections/webhooks.ts';
 import type { Settings } from '../config/settings.ts';
 import { withCommandRecords } from '../management/command-records.ts';
 import { secretsFrom } from '../management/definition-secrets.ts';
@@ -30,10 +19,12 @@ import type { ProcessLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { addressText } from './addresses.ts';
 import { holdDataFolder } from './data-folder.ts';
+import { afterFirstFold, startFirstFold } from './first-fold.ts';
 import { type AdminToken, ensureAdminToken, ensureBootstrapToken, ensureOrganisation } from './first-start.ts';
 import { openRingOf } from './key-ring.ts';
 import { startKeyUpkeep } from './key-upkeep.ts';
 import { certificateOf } from './management-certificate.ts';
+import { projectionsFor } from './projections.ts';
 import { startReactors } from './reactors.ts';
 
 export type ManagementRole = {
@@ -63,26 +54,22 @@ export async function startManagementRole(
   const orgId = await ensureOrganisation(store, now);
   const adminToken = ensureAdminToken(directory, management.bootstrapToken);
   await ensureBootstrapToken(store, orgId, adminToken.token, now);
-  const projections = [
-    ...[apiCatalog, certificateList, historyProjection, gatewayConfig, nodesProjection, tokensProjection],
-    ...[keysProjection, policiesProjection, organisationsProjection, webhooksProjection],
-    ...(store.can.commandRecord ? [] : [commandsProjection]),
-  ];
-  const projector = startProjector({ store, models, projections, log });
-  stack.defer(() => projector.stop());
+  const { projector, background, firstFold } = await startFolding(settings, { store, models, log }, stack);
   metrics.watchStore(store);
   metrics.watchProjections(projector);
   const signer = await openSigningKey({ cells, keyRing });
   const { anchorCopy, certExpiryDays } = management;
   startReactors(
     {
-      ...{ store, cells, keyRing, signer, orgId, anchorCopy, models, projector, certExpiryDays, now, log },
+      ...{ store: background, cells, keyRing, signer, orgId, anchorCopy, models, projector, certExpiryDays, now, log },
       ...{ directory, gateway: settings.gateway },
     },
     stack,
   );
   const months = settings.store.personalDataMonths;
-  const keeper = startKeyUpkeep({ store, keyRing, months, now, log }, stack);
+  const keeper = startKeyUpkeep({ store: background, keyRing, months, now, log }, stack);
+  // First of all, because they wait for it.
+  stack.defer(() => firstFold?.stop());
   const closing = new AbortController();
   const nodes = createNodes({ store, cells, orgId, now, log });
   const feed = createFeed({
@@ -121,6 +108,25 @@ export async function startManagementRole(
   return { adminToken, feed, store, models, openSecrets: secretsFrom(keyRing), listen };
 }
 
+type Folded = { readonly store: EventStore; readonly models: SqliteReadModels; readonly log: ProcessLog };
+
+/** The projector, and the thread that folds in its place until a long log is folded once. */
+async function startFolding(
+  { dataDirectory, store: { url: storeUrl } }: Settings,
+  { store, models, log }: Folded,
+  stack: AsyncDisposableStack,
+) {
+  const projections = projectionsFor(store.can);
+  const place = { storeUrl, modelsPath: modelsIn(dataDirectory) };
+  const firstFold = await startFirstFold({ ...place, store, models, projections, log });
+  stack.defer(() => firstFold?.stop());
+  const projector = startProjector({ store, models, projections, log, mayFold: () => !firstFold?.isGoing });
+  stack.defer(() => projector.stop());
+  return { projector, firstFold, background: afterFirstFold(store, firstFold) };
+}
+
+const modelsIn = (directory: string): string => join(directory, 'readmodels.db');
+
 async function openStores(settings: Settings, log: ProcessLog, stack: AsyncDisposableStack) {
   const { dataDirectory: directory, store: storeSettings } = settings;
   const warn = (text: string): void => log.warn(text);
@@ -129,7 +135,7 @@ async function openStores(settings: Settings, log: ProcessLog, stack: AsyncDispo
   const { store, cells } = opened;
   const keyRing = await openRingOf(settings, warn);
   stack.defer(() => keyRing.close());
-  const models = openSqliteReadModels(join(directory, 'readmodels.db'), {
+  const models = openSqliteReadModels(modelsIn(directory), {
     warn,
     onSetAside: ({ path, reason }) =>
       log.warn('the read models could not be used and are folded anew', { path, reason }),

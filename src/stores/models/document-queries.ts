@@ -4,22 +4,24 @@ import type { SqlValue } from '../sqlite.ts';
 
 export type SqlQuery = { readonly sql: string; readonly values: readonly SqlValue[] };
 
-/** Quoted names of the two tables of a collection. */
-export type TableNames = { readonly documents: string; readonly labels: string };
+/** Quoted names of the tables of a collection. `names`: the texts of labels, which stand elsewhere by their numbers. */
+export type TableNames = { readonly documents: string; readonly labels: string; readonly names: string };
 
 /** Names are written into statements, so they hold nothing but letters, digits and underscores. */
 export function tableNames(collection: string, generation: number): TableNames {
   if (!/^[a-z][a-z0-9_]{0,60}$/.test(collection)) throw new Error(`"${collection}" is no name of a collection`);
-  return { documents: `"${collection}_g${generation}"`, labels: `"${collection}_g${generation}_labels"` };
+  const name = `${collection}_g${generation}`;
+  return { documents: `"${name}"`, labels: `"${name}_labels"`, names: `"${name}_names"` };
 }
 
-/** Label rows point to documents by their number, so that they stay small: they are most of all rows. */
-export const createTables = ({ documents, labels }: TableNames): string => `
+/** Label rows name labels and documents by their numbers, so that they stay small: they are most of all rows. */
+export const createTables = ({ documents, labels, names }: TableNames): string => `
   CREATE TABLE ${documents} (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, sort TEXT NOT NULL, labels TEXT NOT NULL, body TEXT NOT NULL) STRICT;
   CREATE INDEX ${documents.replace(/"$/, '_by_sort"')} ON ${documents} (sort, id);
+  CREATE TABLE ${names} (number INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE) STRICT;
   CREATE TABLE ${labels} (
-    label TEXT NOT NULL, sort TEXT NOT NULL, number INTEGER NOT NULL,
+    label INTEGER NOT NULL, sort TEXT NOT NULL, number INTEGER NOT NULL,
     PRIMARY KEY (label, sort, number)) STRICT, WITHOUT ROWID;`;
 
 /**
@@ -80,15 +82,19 @@ const labelSource = (tables: TableNames, first: string, others: readonly string[
 };
 
 const labelKeys = (
-  { labels }: TableNames,
+  { labels, names }: TableNames,
   first: string,
   others: readonly string[],
-): { readonly where: readonly string[]; readonly values: readonly SqlValue[] } => ({
-  where: [
-    'k.label = ?',
-    ...others.map(
-      () => `EXISTS (SELECT 1 FROM ${labels} o WHERE o.label = ? AND o.sort = k.sort AND o.number = k.number)`,
-    ),
-  ],
-  values: [first, ...others],
-});
+): { readonly where: readonly string[]; readonly values: readonly SqlValue[] } => {
+  const numbered = `(SELECT number FROM ${names} WHERE label = ?)`;
+  return {
+    where: [
+      `k.label = ${numbered}`,
+      ...others.map(
+        () =>
+          `EXISTS (SELECT 1 FROM ${labels} o WHERE o.label = ${numbered} AND o.sort = k.sort AND o.number = k.number)`,
+      ),
+    ],
+    values: [first, ...others],
+  };
+};

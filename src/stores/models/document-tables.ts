@@ -1,12 +1,13 @@
-/** The documents of one generation of a projection in SQLite: two tables per collection, made at the first write. */
+/** The documents of one generation of a projection in SQLite: three tables per collection, made at the first write. */
 import type { Document, DocumentChange, DocumentQuery, DocumentReader } from '../../../projections/read-model-store.ts';
 import type { Database, Row } from '../sqlite.ts';
 import { countQuery, createTables, listQuery, type SqlQuery, type TableNames, tableNames } from './document-queries.ts';
+import { LabelNames } from './label-names.ts';
 
 /** The statements of a collection, prepared once, and the label rows that wait to be written together. */
-type Statements = ReturnType<typeof statementsFor> & { readonly waiting: LabelRow[] };
+type Statements = ReturnType<typeof statementsFor> & { readonly waiting: LabelRow[]; readonly names: LabelNames };
 
-type LabelRow = readonly [label: string, sort: string, number: number];
+type LabelRow = readonly [label: number, sort: string, number: number];
 
 /** A call costs more than a row of it. */
 const labelsAtOnce = 64;
@@ -38,13 +39,16 @@ export class DocumentTables implements DocumentReader {
   }
 
   get(collection: string, id: string): Document | undefined {
-    const row = this.#of(collection)?.get.get(id);
-    return row && toDocument(row);
+    const statements = this.#of(collection);
+    const row = statements?.get.get(id);
+    return statements && row && toDocument(row, statements.names);
   }
 
   list(collection: string, query: DocumentQuery): readonly Document[] {
-    if (!this.#of(collection)) return [];
-    return this.#all(listQuery(tableNames(collection, this.#generation), query)).map(toDocument);
+    const statements = this.#of(collection);
+    if (!statements) return [];
+    const rows = this.#all(listQuery(tableNames(collection, this.#generation), query));
+    return rows.map((row) => toDocument(row, statements.names));
   }
 
   count(collection: string, labels?: readonly string[]): number {
@@ -69,12 +73,12 @@ export class DocumentTables implements DocumentReader {
   /** Removes about `limit` rows at most, in a transaction of its own; false while rows are left. */
   drop(limit: number): boolean {
     return this.#database.transaction(() => {
-      const names = this.#database
+      const collections = this.#database
         .prepare('SELECT name FROM collections WHERE generation = ?')
         .all(this.#generation)
         .map(({ name }) => String(name));
-      for (const name of names) {
-        const { documents, labels } = tableNames(name, this.#generation);
+      for (const name of collections) {
+        const { documents, labels, names } = tableNames(name, this.#generation);
         const first = `SELECT label, sort, number FROM ${labels} LIMIT ?`;
         if (
           this.#database.prepare(`DELETE FROM ${labels} WHERE (label, sort, number) IN (${first})`).run(limit).changes >
@@ -85,7 +89,7 @@ export class DocumentTables implements DocumentReader {
         if (this.#database.prepare(`DELETE FROM ${documents} WHERE number IN (${some})`).run(limit).changes > 0)
           return false;
         this.#database.forget();
-        this.#database.exec(`DROP TABLE ${labels}; DROP TABLE ${documents}`);
+        this.#database.exec(`DROP TABLE ${labels}; DROP TABLE ${documents}; DROP TABLE ${names}`);
         this.#database.prepare('DELETE FROM collections WHERE generation = ? AND name = ?').run(this.#generation, name);
       }
       this.forget();
@@ -105,7 +109,9 @@ export class DocumentTables implements DocumentReader {
       .prepare('SELECT 1 FROM collections WHERE generation = ? AND name = ?')
       .get(this.#generation, collection);
     if (!isThere) return undefined;
-    const statements = { ...statementsFor(this.#database, tableNames(collection, this.#generation)), waiting: [] };
+    const tables = tableNames(collection, this.#generation);
+    const names = new LabelNames(this.#database, tables);
+    const statements = { ...statementsFor(this.#database, tables), waiting: [], names };
     this.#statements.set(collection, statements);
     return statements;
   }
@@ -124,8 +130,8 @@ export class DocumentTables implements DocumentReader {
 
   /** Most puts are of a new document or change the body alone: then no other row is touched. */
   #put(statements: Statements, { id, sort, labels: given, body }: Document): void {
-    const labels = given.length > 1 ? [...new Set(given)] : given;
-    const labelText = labels.length === 0 ? '[]' : JSON.stringify(labels);
+    const labels = (given.length > 1 ? [...new Set(given)] : given).map((label) => statements.names.numberOf(label));
+    const labelText = `[${labels.join(',')}]`;
     const bodyText = JSON.stringify(body);
     let inserted = statements.insert.run(id, sort, labelText, bodyText);
     if (inserted.changes === 0) {
@@ -141,11 +147,13 @@ export class DocumentTables implements DocumentReader {
     const old = statements?.remove.get(id);
     if (!statements || !old) return;
     writeLabels(statements);
-    for (const label of labelsOf(old)) statements.unlabel.run(label, old['sort'] ?? null, old['number'] ?? null);
+    for (const label of numbersOf(old)) statements.unlabel.run(label, old['sort'] ?? null, old['number'] ?? null);
   }
 }
 
+/** Those of one label together, because they stand together. */
 function writeLabels({ waiting, label, manyLabels }: Statements): void {
+  waiting.sort(([a], [b]) => a - b);
   let from = 0;
   for (; from + labelsAtOnce <= waiting.length; from += labelsAtOnce) {
     manyLabels.run(...waiting.slice(from, from + labelsAtOnce).flat());
@@ -154,11 +162,11 @@ function writeLabels({ waiting, label, manyLabels }: Statements): void {
   waiting.length = 0;
 }
 
-const labelsOf = (row: Row): readonly string[] => JSON.parse(String(row['labels'])) as readonly string[];
+const numbersOf = (row: Row): readonly number[] => JSON.parse(String(row['labels'])) as readonly number[];
 
-const toDocument = (row: Row): Document => ({
+const toDocument = (row: Row, names: LabelNames): Document => ({
   id: String(row['id']),
   sort: String(row['sort']),
-  labels: row['labels'] === '[]' ? [] : labelsOf(row),
+  labels: row['labels'] === '[]' ? [] : numbersOf(row).map((number) => names.labelOf(number)),
   body: JSON.parse(String(row['body'])),
 });

@@ -43,6 +43,13 @@ export class FirstFill {
     this.#isOn = false;
   }
 
+  /** Whoever opened the file while it was filled waits for the disk again once another has ended the fill. */
+  lookAgain(): void {
+    if (!this.#isOn || this.#database.prepare('SELECT 1 FROM first_fill').get()) return;
+    this.#database.exec('PRAGMA synchronous = NORMAL');
+    this.#isOn = false;
+  }
+
   #switchOn(): void {
     this.#isOn = true;
     this.#database.exec('PRAGMA synchronous = OFF');

@@ -29,7 +29,7 @@ export type SqliteReadModelsOptions = {
 };
 
 /** Kept in `user_version`. A file of any other number is rebuilt from the log. */
-const format = 2;
+const format = 3;
 
 const tables = `${generationTables}${fillTable}
   PRAGMA user_version = ${format};
@@ -181,6 +181,7 @@ export class SqliteReadModels implements ReadModelStore, Disposable {
   }
 
   lease(projection: string, owner: string, nowMs: number, lifeMs: number): Lease | undefined {
+    this.#firstFill.lookAgain();
     const held = this.#generations.leaseOf(projection)?.owner;
     const dead = held !== undefined && held !== owner && this.#owners.isDead(held) ? held : undefined;
     this.#owners.live(owner);

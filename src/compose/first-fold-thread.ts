@@ -1,0 +1,38 @@
+/** Folds a log for the first time, up to its head or to the first trouble, and lets the read models go. Started by `first-fold.ts`. */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { Log } from '../../projections/projection-run.ts';
+import { startProjector } from '../../projections/projector.ts';
+import { openSqliteReadModels } from '../stores/models/sqlite-read-models.ts';
+import { openLog } from '../stores/open.ts';
+import type { FirstFoldLine, FirstFoldPlace } from './first-fold.ts';
+import { projectionsFor } from './projections.ts';
+
+async function run(port: MessagePort, { storeUrl, modelsPath }: FirstFoldPlace): Promise<void> {
+  const trouble = new AbortController();
+  port.on('message', () => trouble.abort());
+  const opened = await openLog(storeUrl, { readOnly: true });
+  const models = openSqliteReadModels(modelsPath);
+  try {
+    const projections = projectionsFor(opened.store.can);
+    const log = logTo(port, () => trouble.abort());
+    const projector = startProjector({ store: opened.store, models, projections, log, signal: trouble.signal });
+    // Rejects when it is stopped before.
+    await projector.ready.catch(() => undefined);
+    await projector.stop();
+  } finally {
+    models.close();
+    await opened.close();
+    port.close();
+  }
+}
+
+/** Errors are said by the projector that takes over: operators ask that one. */
+function logTo(port: MessagePort, onError: () => void): Log {
+  const line =
+    (level: FirstFoldLine['level']): Log['info'] =>
+    (message, fields = {}) =>
+      port.postMessage({ level, message, fields } satisfies FirstFoldLine);
+  return { info: line('info'), warn: line('warn'), error: onError };
+}
+
+if (parentPort) await run(parentPort, workerData as FirstFoldPlace);

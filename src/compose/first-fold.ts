@@ -1,0 +1,96 @@
+/** The first fold of a long log in a thread of its own (`first-fold-thread.ts`), while this one starts to serve. */
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { EventStore } from '../../domain/event-store.ts';
+import type { Projection } from '../../projections/projection.ts';
+import type { Log } from '../../projections/projection-run.ts';
+import type { ReadModelStore } from '../../projections/read-model-store.ts';
+import { severalConnectionsAreSafe } from '../stores/sqlite.ts';
+
+/** What the thread opens for itself. */
+export type FirstFoldPlace = { readonly storeUrl: string; readonly modelsPath: string };
+
+export type FirstFoldLine = { readonly level: keyof Log; readonly message: string; readonly fields: object };
+
+export type FirstFold = {
+  /** Until it is over, however it ends, its leases are not to be asked for: a refused one waits for a transaction. */
+  readonly isGoing: boolean;
+  readonly ended: Promise<void>;
+  /** Ends it before it is over; what was folded so far is kept. */
+  stop(): Promise<void>;
+};
+
+type Start = FirstFoldPlace & {
+  readonly store: EventStore;
+  readonly models: ReadModelStore;
+  readonly projections: readonly Projection[];
+  readonly log: Log;
+};
+
+/** So few events are folded before a thread has started. */
+const fewEvents = 1_000;
+
+/** Undefined when there is not much to fold, or when nobody else may open the stores. */
+export async function startFirstFold({
+  store,
+  models,
+  projections,
+  log,
+  ...place
+}: Start): Promise<FirstFold | undefined> {
+  const isWhole = ({ name }: Projection): boolean => models.generations(name).some((generation) => generation.isWhole);
+  if (projections.every(isWhole) || /^memory:/i.test(place.storeUrl) || !severalConnectionsAreSafe()) return undefined;
+  if ((await store.readAll({ after: '', limit: fewEvents })).atHead) return undefined;
+  return fold(place, log);
+}
+
+function fold(place: FirstFoldPlace, log: Log): FirstFold {
+  const thread = new Worker(new URL(`./first-fold-thread${extname(import.meta.filename)}`, import.meta.url), {
+    name: 'first-fold',
+    workerData: place,
+  });
+  let isGoing = true;
+  const ended = new Promise<void>((resolve) => {
+    thread.once('exit', () => {
+      isGoing = false;
+      resolve();
+    });
+  });
+  thread.on('message', ({ level, message, fields }: FirstFoldLine) => log[level](message, { ...fields }));
+  // Whatever it was, the projector of this thread meets it again and says so in its status.
+  thread.on('error', (error) => log.warn('the first fold goes on among requests', { reason: String(error) }));
+  return {
+    get isGoing() {
+      return isGoing;
+    },
+    ended,
+    async stop() {
+      if (isGoing) thread.postMessage('stop');
+      await ended;
+    },
+  };
+}
+
+/** The same store for those who read in the background: they begin when the fold is over, because people wait for that. */
+export const afterFirstFold = (store: EventStore, fold: FirstFold | undefined): EventStore =>
+  fold
+    ? {
+        ...{ identity: store.identity, can: store.can },
+        append: (...args) => store.append(...args),
+        readStream: (...args) => store.readStream(...args),
+        readAll: async (...args) => {
+          await fold.ended;
+          return store.readAll(...args);
+        },
+        async *subscribe(...args) {
+          await fold.ended;
+          yield* store.subscribe(...args);
+        },
+        positionAt: (...args) => store.positionAt(...args),
+        command: (...args) => store.command(...args),
+        retain: (...args) => store.retain(...args),
+        head: () => store.head(),
+        health: () => store.health(),
+        close: () => store.close(),
+      }
+    : store;
