@@ -284,6 +284,15 @@ describe('applying a set', () => {
     expect(await applied([signed('another-secret')])).to.deep.equal([`updated key ${hash('a')}`]);
   });
 
+  it('takes no counter of a quota, which would begin anew each time', async () => {
+    expect(problems(await send([keyOf('a', { quota_max: 5, quota_remaining: 2 })]))).to.deep.equal([
+      '/objects/0/document/quota_remaining not_offered',
+    ]);
+    const zeros = { quota_max: 5, quota_remaining: 0, quota_renews: 0 };
+    expect(await applied([keyOf('a', zeros)])).to.deep.equal([`created key ${hash('a')}`]);
+    expect(await applied([keyOf('a', zeros)])).to.deep.equal([]);
+  });
+
   it('keeps the private key of a certificate, and says where one is missing', async () => {
     const { leaf } = chainOf('shop.example');
     const uploaded = await management.call('POST', '/api/certs', leaf.certificate + leaf.privateKey, pem);

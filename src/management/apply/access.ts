@@ -7,6 +7,7 @@ import type { DomainEvent } from '../../../domain/events.ts';
 import { keyStream, type OrgId, policyStream, toKeyHash, toPolicyId } from '../../../domain/ids.ts';
 import { textAt, texts } from '../../../domain/json.ts';
 import { key } from '../../../domain/key.ts';
+import { quotaBeginning } from '../../../domain/key-quota.ts';
 import type { Labels } from '../../../domain/labels.ts';
 import { policy } from '../../../domain/policy.ts';
 import { apisOf, beyond, refuseOthers, withApiNames, withPolicies } from '../access-commands.ts';
@@ -79,7 +80,11 @@ export async function applyKey(context: ApplyContext, object: SetObject, index: 
   return applied(context, object, index, {
     stream: keyStream(keyHash),
     loaded,
-    read: () => deps.accessBodies.key(object.document, orgId).document,
+    read: () => {
+      const { document, counters } = deps.accessBodies.key(object.document, orgId);
+      refuseCounters(counters);
+      return document;
+    },
     decide: (wanted, labels) => {
       if (own) refuseOthers(applier, withPolicies(deps.models, orgId, own.document));
       if (textAt(wanted, 'basic_auth_data', 'password') !== undefined) {
@@ -97,6 +102,13 @@ export async function applyKey(context: ApplyContext, object: SetObject, index: 
       return { events, checks, document };
     },
   });
+}
+
+/** A set says what is to hold, again and again; a counter would begin anew with each time. */
+function refuseCounters(counters: JsonObject): void {
+  if (!quotaBeginning(counters, 0)) return;
+  const message = 'a set takes no counters: where a quota begins is said at /api/keys';
+  throw keyInvalid(Object.keys(counters).map((name) => ({ pointer: `/${name}`, code: 'not_offered', message })));
 }
 
 function keyFacts({ world, applier }: ApplyContext, wanted: JsonObject) {
