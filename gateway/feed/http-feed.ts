@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
 import { Agent, request } from 'undici';
 import { shortPosition } from '../../domain/event-store.ts';
-import { type Feed, FeedRefusal } from './feed.ts';
+import { type Feed, FeedRefusal, type GatewayReport } from './feed.ts';
 import type { NodeKey } from './node-key.ts';
 import type { Trust } from './trust.ts';
 
@@ -42,22 +42,26 @@ export function createHttpFeed(options: HttpFeedOptions): HttpFeed {
   const { url, tags, trust, nodeKey } = options;
   let access: Access = options;
   let agent = agentFor(options);
-  /** Secrets are for a key that is registered: the first report goes before the first snapshot, whatever becomes of it. */
-  const reported = Promise.withResolvers<void>();
   const headers = nodeKey ? { 'x-svc-node': nodeKey.node, 'x-svc-node-key': nodeKey.publicKey } : {};
   const labels = tags.length === 0 ? {} : { tags: tags.join(',') };
-  const ask = (method: 'GET' | 'POST', path: string, extra: Asked): Promise<Answer> =>
-    send(agent, { url, token: access.token }, method, path, extra);
+  const ask: Ask = (method, path, extra) => send(agent, { url, token: access.token }, method, path, extra);
+  const registration = createRegistration(ask, options);
+  const askFeed = async (path: string, extra: Asked): Promise<Answer> => {
+    const answer = await ask('GET', path, { ...extra, headers });
+    const isUnknown = partsOf(answer.body)['code'] === 'node_key_unknown';
+    return isUnknown && (await registration.again()) ? ask('GET', path, { ...extra, headers }) : answer;
+  };
   return {
+    report: registration.report,
     async snapshot(signal) {
-      if (nodeKey) await Promise.race([reported.promise, pause(reportWaitMs, undefined, { signal, ref: false })]);
-      const { status, body } = await ask('GET', '/api/feed/snapshot', { query: labels, headers, signal });
+      if (nodeKey) await Promise.race([registration.first, pause(reportWaitMs, undefined, { signal, ref: false })]);
+      const { status, body } = await askFeed('/api/feed/snapshot', { query: labels, signal });
       if (status !== 200) throw refusalOf(status, body, options.url);
       return trust.checkSnapshot(body);
     },
     async changes({ logId, era, position }, signal) {
       const query = { after: shortPosition(position), log: logId, era: String(era), ...labels };
-      const { status, body } = await ask('GET', '/api/feed/changes', { query, headers, signal });
+      const { status, body } = await askFeed('/api/feed/changes', { query, signal });
       if (status === 410) return { tooOld: true };
       if (status !== 200) throw refusalOf(status, body, options.url);
       const answer = trust.checkChanges(body);
@@ -65,17 +69,6 @@ export function createHttpFeed(options: HttpFeedOptions): HttpFeed {
       // A good signature under another question.
       if (!isOurs) throw new FeedRefusal('malformed', 'the feed answered for another place than was asked for');
       return answer;
-    },
-    async report({ node, ...report }) {
-      const path = `/api/gateways/${encodeURIComponent(node)}/reports`;
-      const { publicKey } = nodeKey ?? {};
-      const told = publicKey === undefined ? report : { ...report, publicKey };
-      try {
-        const { status, body } = await ask('POST', path, { body: told, signal: AbortSignal.timeout(10_000) });
-        if (status !== 200) throw refusalOf(status, body, options.url);
-      } finally {
-        reported.resolve();
-      }
     },
     renew(next) {
       const before = agent;
@@ -87,6 +80,39 @@ export function createHttpFeed(options: HttpFeedOptions): HttpFeed {
       access = next;
     },
     close: () => agent.destroy(),
+  };
+}
+
+type Ask = (method: 'GET' | 'POST', path: string, extra: Asked) => Promise<Answer>;
+
+/** Secrets are for a key that is registered, which is what reports do. */
+function createRegistration(ask: Ask, { url, nodeKey }: Pick<HttpFeedOptions, 'url' | 'nodeKey'>) {
+  const first = Promise.withResolvers<void>();
+  let last: GatewayReport | undefined;
+  const report = async (given: GatewayReport): Promise<void> => {
+    const { node, ...told } = given;
+    const body = nodeKey ? { ...told, publicKey: nodeKey.publicKey } : told;
+    const path = `/api/gateways/${encodeURIComponent(node)}/reports`;
+    last = given;
+    try {
+      const answer = await ask('POST', path, { body, signal: AbortSignal.timeout(10_000) });
+      if (answer.status !== 200) throw refusalOf(answer.status, answer.body, url);
+    } finally {
+      first.resolve();
+    }
+  };
+  return {
+    report,
+    /** Resolves with the first report, whatever became of it. */
+    first: first.promise,
+    /** Management forgot this node, or learnt only now whom its token belongs to. False: it did not take the report either. */
+    again: async (): Promise<boolean> => {
+      if (!last) return false;
+      return report(last).then(
+        () => true,
+        () => false,
+      );
+    },
   };
 }
 
@@ -147,8 +173,11 @@ function parsed(text: string): unknown {
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? (error.cause instanceof Error ? reasonOf(error.cause) : error.message) : String(error);
 
+const partsOf = (body: unknown): Readonly<Record<string, unknown>> =>
+  typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
+
 function refusalOf(status: number, body: unknown, url: string): FeedRefusal {
-  const { code, detail } = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>;
+  const { code, detail } = partsOf(body);
   const text = typeof detail === 'string' ? detail : `status ${status}`;
   switch (code) {
     case 'other_log':

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { svc as commandLine } from '../support/cli.ts';
+import { handler, startReceiver } from '../support/event-gateway.ts';
 import { eventually } from '../support/eventually.ts';
 import { named } from '../support/management-refusals.ts';
 import { type SvcProcess, startSvc } from '../support/svc-process.ts';
@@ -135,6 +136,46 @@ describe('secrets at a gateway in a process of its own', function () {
     expect((await management.call('/api/gateways/edge-3')).status).to.equal(404);
   });
 
+  it('are those of webhooks too, which it calls with them', async () => {
+    secrets.push('HookPass-26', 'HookPass-27', 'HookPass-28');
+    await using receiver = await startReceiver();
+    const send = async (path: string, body: object, type: string): Promise<void> => {
+      const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': type } };
+      const answer = await management.call(path, init);
+      expect(answer.status, await answer.text()).to.equal(200);
+    };
+    const named26 = { id: 'alarms', url: receiver.url, secret: 'HookPass-26', headers: { 'x-told': 'HookPass-27' } };
+    await send('/api/webhooks', named26, 'application/json');
+    const own = { url: receiver.url, name: 'own', headers: [{ name: 'x-told', value: 'HookPass-28' }] };
+    const server = {
+      ...{ listenPath: { value: '/guarded/', strip: true }, authentication: { enabled: true } },
+      eventHandlers: [handler({ id: 'alarms' }), handler(own)],
+    };
+    await send('/api/apis/streams', named('guarded', { server }), 'application/vnd.svc.streams.oas');
+    const node = await startGateway('edge-1');
+    const knock = () => fetch(`${node.gateway}/guarded/`, { headers: { authorization: 'nobody-has-this' } });
+    await eventually(async () => (await knock()).status === 403, waitMs);
+    await eventually(() => receiver.received.length >= 2, waitMs);
+    const told = receiver.received.map(({ headers }) => headers['x-told']);
+    expect(new Set(told)).to.deep.equal(new Set(['HookPass-27', 'HookPass-28']));
+  });
+
+  it('come again to a gateway that management forgot', async () => {
+    const node = await startGateway('edge-1');
+    await put('before', 'NodePass-29');
+    await sees(node, 'before', basic('gate:NodePass-29'));
+    expect((await management.call('/api/gateways/edge-1', { method: 'DELETE' })).status).to.equal(200);
+    // The first one may come with a question that was asked before.
+    for (const [id, password] of [
+      ['first', 'NodePass-30'],
+      ['after', 'NodePass-301'],
+    ] as const) {
+      await put(id, password);
+      await sees(node, id, basic(`gate:${password}`));
+    }
+    expect(await gatewayAt('edge-1')).to.have.property('key');
+  });
+
   it('come with a reload that takes a token of the gateway in the place of one without', async () => {
     await put('renewed', 'NodePass-25');
     const file = folder.file('edge-1-token');
@@ -192,7 +233,8 @@ describe('secrets at a gateway in a process of its own', function () {
 
   it('stand in clear in no byte that either process stored, and in no line that one printed', async () => {
     await end(management);
-    const stored = ['management', 'edge-1', 'edge-2', 'edge-3'].flatMap((name) => filesBelow(folder.file(name)));
+    // The file of the token is the operator's own.
+    const stored = filesBelow(folder.path).filter((path) => path !== folder.file('edge-1-token'));
     expect(stored.some((path) => path.includes('generation-'))).to.equal(true);
     const boxes = stored.filter((path) => readFileSync(path).includes('"enc"'));
     expect(boxes.length, 'files with boxes').to.be.above(0);

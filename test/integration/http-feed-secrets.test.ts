@@ -101,12 +101,34 @@ describe('secrets over HTTP, at the gateway', () => {
     expect(server.asked.map(({ method }) => method)).to.deep.equal(['POST', 'GET']);
   });
 
-  it('is told when its key is not the one that is registered', async () => {
+  it('registers again when management does not know its key, and asks once more', async () => {
     await report();
-    server.answer = replying(409, { code: 'node_key_unknown', detail: 'gateway edge-1 has not registered this key' });
-    const error = await feed.snapshot(never).catch((reason: unknown) => reason);
-    expect(error).to.be.instanceOf(FeedRefusal).and.include({ code: 'node_key_unknown' });
+    let isKnown = false;
+    server.answer = (request, response) => {
+      if (request.method === 'POST') isKnown = true;
+      const answer = isKnown ? replying(200, sealed().snapshot) : replying(409, { code: 'node_key_unknown' });
+      answer(request, response);
+    };
+    expect(await feed.snapshot(never)).to.have.property('secrets');
+    expect(server.asked.map(({ method }) => method)).to.deep.equal(['POST', 'GET', 'POST', 'GET']);
   });
+
+  for (const [what, status] of [
+    ['takes its report and still does not know it', 200],
+    ['does not take its report either', 403],
+  ] as const) {
+    it(`gives up for this time when management ${what}`, async () => {
+      await report();
+      const unknown = { code: 'node_key_unknown', detail: 'gateway edge-1 has not registered this key' };
+      server.answer = (request, response) =>
+        (request.method === 'POST' ? replying(status, {}) : replying(409, unknown))(request, response);
+      for (const ask of [() => feed.snapshot(never), () => feed.changes(current, never)]) {
+        const error = await ask().catch((reason: unknown) => reason);
+        expect(error).to.be.instanceOf(FeedRefusal).and.include({ code: 'node_key_unknown', message: unknown.detail });
+      }
+      expect(server.asked.length).to.be.at.most(7);
+    });
+  }
 
   type Secrets = Readonly<Record<string, unknown>> & NodeSecrets;
   const rows: readonly (readonly [string, (secrets: Secrets) => unknown, string])[] = [

@@ -28,12 +28,14 @@ async function changes(call: Call, services: Services): Promise<Reply> {
   const { feed, stopping } = services;
   const tags = tagsOf(call);
   const place = placeOf(call, feed.identity);
-  const asked = { tags, recipient: await recipientOf(call, services) };
   if (call.accepts(['application/json', 'text/event-stream']) === 'text/event-stream') {
+    // A stream may outlive its token, so it has no secrets.
+    const asked = { tags, recipient: undefined };
     // What is wrong with the place is said before the stream begins.
     const first = await demanded(call, services, place, asked, 0);
     return { status: 200, type: 'text/event-stream', stream: events(call, services, place, asked, first) };
   }
+  const asked = { tags, recipient: await recipientOf(call, services) };
   const answer = await answered(stopping, () => demanded(call, services, place, asked), call);
   return { status: 200, type: 'application/json', stream: once(JSON.stringify(answer)) };
 }
@@ -197,7 +199,7 @@ export const feedRoutes: readonly Route[] = [
     ],
     answer: {
       description:
-        'Answers at once when there is something, else within 30 s; `next` moves also without changes. `signature` is over `svc changes 1`, a line feed, and the RFC 8785 form of logId, era, after, next, tags, sha256 (of the RFC 8785 form of `changes`), keyId. ' +
+        'Answers at once when there is something, else within 30 s; a stream has no secrets; `next` moves also without changes. `signature` is over `svc changes 1`, a line feed, and the RFC 8785 form of logId, era, after, next, tags, sha256 (of the RFC 8785 form of `changes`), keyId. ' +
         secretsText,
       schema: { $ref: '#/components/schemas/FeedChanges' },
       example: exampleChanges,
