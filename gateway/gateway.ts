@@ -254,10 +254,8 @@ class RunningGateway implements Gateway {
     this.#callers.swap(snapshot);
     // Nothing but keys: the rest is as it was.
     if (compiled.apis === before) return compiled;
-    this.events.swap(
-      [...compiled.apis.values()].map(({ route }) => route.definition),
-      snapshot.objects,
-    );
+    const apis = [...compiled.apis.values()].map(({ object, route: { definition } }) => ({ object, definition }));
+    this.events.swap(apis, snapshot.objects);
     this.#exchange.follow(snapshot);
     retireOthers(before, compiled.apis);
     this.#vault.keepOnly([...Object.values(snapshot.objects), ...Object.values(compiled.kept)]);

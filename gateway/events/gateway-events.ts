@@ -1,7 +1,6 @@
 /** Events of one gateway: raised behind the answers of requests, matched to handlers, logged, and handed to the outbox (api-definition design 14). */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ApiDefinition } from '../../domain/api/definition.ts';
 import type { EventHandler, WebhookHandler } from '../../domain/api/event-handlers.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { type WebhookTrigger, webhookBody } from '../../domain/webhook-body.ts';
@@ -15,7 +14,7 @@ import { EventQueue, type Queued, type RaisedEvent } from './event-queue.ts';
 import { originalRequest } from './original-request.ts';
 import { coolingKey, Outbox, type OutboxStore, type Redelivery } from './outbox.ts';
 import type { Unnumbered } from './outbox-entry.ts';
-import { type RevealWebhook, TargetAddresses, targetOf } from './targets.ts';
+import { type Reveal, type RunningApi, TargetAddresses, targetOf } from './targets.ts';
 import { raisedBy } from './triggers.ts';
 import type { RetryPolicy } from './verdict.ts';
 
@@ -24,7 +23,7 @@ export type EventOptions = {
   readonly open: (() => Promise<OutboxStore>) | undefined;
   /** Of the node itself: for events of every API. */
   readonly handlers: readonly EventHandler[];
-  readonly reveal: RevealWebhook;
+  readonly reveal: Reveal;
   readonly clock: Clock;
   readonly log: Log;
   readonly policy: RetryPolicy;
@@ -65,10 +64,11 @@ export class GatewayEvents {
   }
 
   /** A new configuration: targets by their names of now. What waits for one that is gone is let go. */
-  swap(definitions: readonly ApiDefinition[], objects: GatewaySnapshot['objects']): void {
-    this.#addresses.swap(definitions, objects);
+  swap(apis: readonly RunningApi[], objects: GatewaySnapshot['objects']): void {
+    this.#addresses.swap(apis, objects);
     const isSent = ({ type }: EventHandler): boolean => type !== 'log';
-    const isNeeded = this.#options.handlers.some(isSent) || definitions.some((one) => one.eventHandlers.some(isSent));
+    const isNeeded =
+      this.#options.handlers.some(isSent) || apis.some(({ definition }) => definition.eventHandlers.some(isSent));
     if (isNeeded) void this.#open();
   }
 

@@ -2,10 +2,16 @@
 import type { ApiDefinition } from '../../domain/api/definition.ts';
 import { durationMs } from '../../domain/api/duration.ts';
 import type { EventHandler, WebhookHandler } from '../../domain/api/event-handlers.ts';
+import { readDefinition } from '../../domain/api/oas.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { isObject, textAt } from '../../domain/json.ts';
 import { mask } from '../../domain/secret-places.ts';
-import { type GatewaySnapshot, objectKey, type WebhookObject } from '../../projections/gateway-snapshot.ts';
+import {
+  type ApiObject,
+  type GatewaySnapshot,
+  objectKey,
+  type WebhookObject,
+} from '../../projections/gateway-snapshot.ts';
 
 /** `off`: switched off. `closed`: something of it is not on this node, and nothing is sent without that. */
 type TargetState = 'on' | 'off' | 'closed';
@@ -19,10 +25,14 @@ export type TargetAddress = {
   readonly cooldownMs: number;
 };
 
-export type RevealWebhook = (object: WebhookObject) => {
+/** Opens what this node can open of the secrets of an object. */
+export type Reveal = (object: ApiObject | WebhookObject) => {
   readonly document: JsonObject;
   readonly missing: readonly string[];
 };
+
+/** An API that runs, and what it was made of. */
+export type RunningApi = { readonly object: ApiObject; readonly definition: ApiDefinition };
 
 /** A webhook is one target, however many handlers name it. `apiId` is empty for handlers of the node itself. */
 export const targetOf = (handler: WebhookHandler, apiId: string): string =>
@@ -31,33 +41,53 @@ export const targetOf = (handler: WebhookHandler, apiId: string): string =>
 const stored = 'webhook:';
 
 export class TargetAddresses {
-  readonly #reveal: RevealWebhook;
+  readonly #reveal: Reveal;
   readonly #ofNode: ReadonlyMap<string, TargetAddress>;
-  #inline: ReadonlyMap<string, TargetAddress>;
+  #inline: Map<string, TargetAddress>;
   #objects: GatewaySnapshot['objects'] = {};
+  /** By target: the API whose handler lacks a secret. */
+  #closed = new Map<string, RunningApi>();
   /** Stored ones, as far as somebody has asked for them since the last swap. */
   #stored = new Map<string, TargetAddress | undefined>();
 
-  constructor(ofNode: readonly EventHandler[], reveal: RevealWebhook) {
+  constructor(ofNode: readonly EventHandler[], reveal: Reveal) {
     this.#reveal = reveal;
     this.#ofNode = new Map(inlineTargets(ofNode, '', ''));
-    this.#inline = this.#ofNode;
+    this.#inline = new Map(this.#ofNode);
   }
 
-  swap(definitions: Iterable<ApiDefinition>, objects: GatewaySnapshot['objects']): void {
+  swap(apis: Iterable<RunningApi>, objects: GatewaySnapshot['objects']): void {
     this.#objects = objects;
     this.#stored = new Map();
-    const found = new Map(this.#ofNode);
-    for (const { eventHandlers, apiId, orgId } of definitions) {
-      for (const [target, address] of inlineTargets(eventHandlers, apiId, orgId)) found.set(target, address);
+    this.#closed = new Map();
+    this.#inline = new Map(this.#ofNode);
+    for (const api of apis) {
+      for (const [target, address] of inlineTargetsOf(api.definition)) {
+        this.#inline.set(target, address);
+        if (address.state === 'closed') this.#closed.set(target, api);
+      }
     }
-    this.#inline = found;
   }
 
   find(target: string): TargetAddress | undefined {
-    if (!target.startsWith(stored)) return this.#inline.get(target);
+    if (!target.startsWith(stored)) {
+      this.#open(target);
+      return this.#inline.get(target);
+    }
     if (!this.#stored.has(target)) this.#stored.set(target, this.#read(target.slice(stored.length)));
     return this.#stored.get(target);
+  }
+
+  /** An API runs without the secrets of its handlers: they may have come after it, and are looked for once per swap. */
+  #open(target: string): void {
+    const api = this.#closed.get(target);
+    if (!api) return;
+    const { apiId, orgId, kind } = api.definition;
+    const { definition } = readDefinition(this.#reveal(api.object).document, { apiId, orgId, kind });
+    for (const [name, address] of inlineTargetsOf(definition)) {
+      if (this.#closed.delete(name)) this.#inline.set(name, address);
+    }
+    this.#closed.delete(target);
   }
 
   #read(webhookId: string): TargetAddress | undefined {
@@ -72,6 +102,8 @@ export class TargetAddresses {
     };
   }
 }
+
+const inlineTargetsOf = ({ eventHandlers, apiId, orgId }: ApiDefinition) => inlineTargets(eventHandlers, apiId, orgId);
 
 const inlineTargets = (handlers: readonly EventHandler[], apiId: string, orgId: string) =>
   handlers.flatMap((handler): readonly (readonly [string, TargetAddress])[] => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { signatureOf } from '../../gateway/events/webhook-sender.ts';
+import type { OpenSecrets } from '../../gateway/feed/vault.ts';
 import {
   type EventGateway,
   guardedApi,
@@ -233,6 +234,27 @@ describe('events at the gateway', () => {
     const { 'handler:guarded:AuthFailure good': _, ...others } = await counts();
     expect(Object.keys(others)).to.have.members(lost);
     for (const target of lost) expect(await countsOf(target)).to.include({ undeliverable: 1, delivered: 0 });
+  });
+
+  it('go to a handler whose secret came after its API', async () => {
+    await gateway[Symbol.asyncDispose]();
+    const kid = '00000000-0000-4000-8000-000000000001';
+    let isThere = false;
+    const openSecrets: OpenSecrets = async (_, { secrets }) =>
+      secrets.map(({ pointer }) => ({ pointer, kid, ...(isThere ? { clear: 'Own-61' } : {}) }));
+    gateway = await startEventGateway({ openSecrets });
+    const api = guardedApi('guarded', [inline({ name: 'late', secret: '***' })]);
+    const pointer = '/x-svc-api-gateway/server/eventHandlers/0/secret';
+    const sealed = { type: 'ApiDefinitionCreated' as const, secrets: [{ pointer, secret: { kid } as never }] };
+    await gateway.settled(gateway.feed.put('guarded', api, 'oas', 'acme', sealed));
+    await gateway.refuse();
+    await eventually(async () => (await countsOf('handler:guarded:AuthFailure late'))['undeliverable'] === 1);
+    isThere = true;
+    await gateway.settled(gateway.feed.put('guarded', api, 'oas', 'acme', sealed));
+    await gateway.refuse();
+    const one = await first();
+    const signature = String(one.headers['x-svc-signature']);
+    expect(signature).to.equal(signatureOf('Own-61', Number(/^t=(\d+),/.exec(signature)?.[1]), one.body));
   });
 
   it('of every API go to handlers of the node', async () => {

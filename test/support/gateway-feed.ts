@@ -59,7 +59,7 @@ export class MemoryFeed implements Feed {
   }
 
   /** Answers the position of the change. */
-  put(id: string, document: ApiDocument, apiKind: ApiKind = 'oas', orgId = 'acme'): string {
+  put(id: string, document: ApiDocument, apiKind: ApiKind = 'oas', orgId = 'acme', sealed?: SealedSecrets): string {
     const revision = (this.#revisions.get(id) ?? -1) + 1;
     this.#revisions.set(id, revision);
     const position = this.#next();
@@ -69,7 +69,7 @@ export class MemoryFeed implements Feed {
       revision: String(revision),
       position,
       sha256: createHash('sha256').update(JSON.stringify(document)).digest('hex'),
-      body: { orgId: toOrgId(orgId), apiKind, document },
+      body: { orgId: toOrgId(orgId), apiKind, document, ...(sealed ? { sealed } : {}) },
     };
     return this.#add({ op: 'upsert', position, object });
   }
