@@ -6,21 +6,23 @@ import type { Counters, QuotaTerms } from '../../gateway/ports.ts';
 /** A clock that a test moves; `nowMs` is wall clock and monotonic at once. */
 export type TestClock = { nowMs: number };
 
-type CountersUnderTest = { readonly counters: Counters; readonly clock: TestClock };
+export type OpenCounters = (clock: TestClock) => Counters;
+
+type SetUp = () => { readonly counters: Counters; readonly clock: TestClock };
+
+/** A promise of the port: throws when counters do not keep it. */
+export type CounterLaw = { readonly name: string; readonly check: (setUp: SetUp) => void };
 
 const beginMs = 1_700_000_000_000;
 
-export function countersContract(name: string, open: (clock: TestClock) => Counters): void {
-  const setUp = (): CountersUnderTest => {
-    const clock = { nowMs: beginMs };
-    return { clock, counters: open(clock) };
-  };
-  const hour: QuotaTerms = { max: 3, renewalMs: 3_600_000 };
-  const spendMany = (counters: Counters, key: string, terms: QuotaTerms, times: number) =>
-    Array.from({ length: times }, () => counters.spend(key, terms));
+const hour: QuotaTerms = { max: 3, renewalMs: 3_600_000 };
+const spendMany = (counters: Counters, key: string, terms: QuotaTerms, times: number) =>
+  Array.from({ length: times }, () => counters.spend(key, terms));
 
-  describe(`counters contract: ${name}`, () => {
-    it('a rate lets a burst through, then one per step', () => {
+export const counterLaws: readonly CounterLaw[] = [
+  {
+    name: 'a rate lets a burst through, then one per step',
+    check: (setUp) => {
       const { clock, counters } = setUp();
       const taken = Array.from({ length: 4 }, () => counters.take('a', 3, 300));
       expect(taken.map(({ allowed, remaining }) => [allowed, remaining])).to.deep.equal([
@@ -31,9 +33,11 @@ export function countersContract(name: string, open: (clock: TestClock) => Count
       ]);
       clock.nowMs += 100;
       expect(counters.take('a', 3, 300)).to.include({ allowed: true, remaining: 0 });
-    });
-
-    it('a quota lets its maximum through and refuses without spending', () => {
+    },
+  },
+  {
+    name: 'a quota lets its maximum through and refuses without spending',
+    check: (setUp) => {
       const { counters } = setUp();
       const spent = spendMany(counters, 'k', hour, 5);
       expect(spent.map(({ allowed, remaining }) => [allowed, remaining])).to.deep.equal([
@@ -44,9 +48,11 @@ export function countersContract(name: string, open: (clock: TestClock) => Count
         [false, 0],
       ]);
       expect(spent.map((decision) => decision.spent)).to.deep.equal([1, 2, 3, 3, 3]);
-    });
-
-    it('the window opens with the first request and ends after its renewal, not with the last request', () => {
+    },
+  },
+  {
+    name: 'the window opens with the first request and ends after its renewal, not with the last request',
+    check: (setUp) => {
       const { clock, counters } = setUp();
       const renewsAtMs = beginMs + hour.renewalMs;
       expect(counters.spend('k', hour).renewsAtMs).to.equal(renewsAtMs);
@@ -54,58 +60,72 @@ export function countersContract(name: string, open: (clock: TestClock) => Count
       expect(counters.spend('k', hour)).to.include({ remaining: 1, renewsAtMs });
       clock.nowMs += 1;
       expect(counters.spend('k', hour)).to.include({ remaining: 2, renewsAtMs: clock.nowMs + hour.renewalMs });
-    });
-
-    it('a quota that never renews stays spent', () => {
+    },
+  },
+  {
+    name: 'a quota that never renews stays spent',
+    check: (setUp) => {
       const { clock, counters } = setUp();
       const forEver = { max: 1, renewalMs: 0 };
       expect(counters.spend('k', forEver)).to.include({ allowed: true, renewsAtMs: 0 });
       clock.nowMs += 40 * 366 * 86_400_000;
       expect(counters.spend('k', forEver).allowed).to.equal(false);
-    });
-
-    it('what was spent stays when the terms change', () => {
+    },
+  },
+  {
+    name: 'what was spent stays when the terms change',
+    check: (setUp) => {
       const { counters } = setUp();
       spendMany(counters, 'k', hour, 2);
       expect(counters.spend('k', { ...hour, max: 10 })).to.include({ remaining: 7, spent: 3 });
       expect(counters.spend('k', { ...hour, max: 2 })).to.include({ allowed: false, remaining: 0 });
       expect(counters.standing('k', { max: 10, renewalMs: 60_000 }).renewsAtMs).to.equal(beginMs + 60_000);
-    });
-
-    it('reading spends nothing, and says what the next one would be told', () => {
+    },
+  },
+  {
+    name: 'reading spends nothing, and says what the next one would be told',
+    check: (setUp) => {
       const { counters } = setUp();
       expect(counters.standing('k', hour)).to.include({ allowed: true, remaining: 3, renewsAtMs: 0 });
       spendMany(counters, 'k', hour, 3);
       for (let i = 0; i < 3; i++) {
         expect(counters.standing('k', hour)).to.include({ allowed: false, remaining: 0, spent: 3 });
       }
-    });
-
-    it('quotas are separate by name, and from rates of the same name', () => {
+    },
+  },
+  {
+    name: 'quotas are separate by name, and from rates of the same name',
+    check: (setUp) => {
       const { counters } = setUp();
       spendMany(counters, 'k', hour, 3);
       expect(counters.spend('other', hour).remaining).to.equal(2);
       expect(counters.take('k', 1, 1_000).allowed).to.equal(true);
-    });
-
-    it('those that nobody asks for any more are dropped, and the others stay', () => {
+    },
+  },
+  {
+    name: 'those that nobody asks for any more are dropped, and the others stay',
+    check: (setUp) => {
       const { counters } = setUp();
       for (const key of ['gone', 'stays']) spendMany(counters, key, hour, 3);
       counters.retain((key) => key === 'stays');
       expect(counters.spend('gone', hour)).to.include({ allowed: true, remaining: 2 });
       expect(counters.spend('stays', hour)).to.include({ allowed: false, spent: 3 });
-    });
-
-    it('a counter begins where the terms say, once', () => {
+    },
+  },
+  {
+    name: 'a counter begins where the terms say, once',
+    check: (setUp) => {
       const { counters } = setUp();
       const renewsAtMs = beginMs + 5_000;
       const terms = { ...hour, initial: { remaining: 1, renewsAtMs } };
       expect(counters.standing('k', terms)).to.include({ remaining: 1, renewsAtMs });
       expect(counters.spend('k', terms)).to.include({ allowed: true, remaining: 0, renewsAtMs });
       expect(counters.spend('k', terms)).to.include({ allowed: false, renewsAtMs });
-    });
-
-    it('a beginning that has ended says nothing, neither at first nor after its window', () => {
+    },
+  },
+  {
+    name: 'a beginning that has ended says nothing, neither at first nor after its window',
+    check: (setUp) => {
       const { clock, counters } = setUp();
       const terms = { ...hour, initial: { remaining: 0, renewsAtMs: beginMs + 5_000 } };
       expect(counters.spend('k', terms).allowed).to.equal(false);
@@ -114,9 +134,11 @@ export function countersContract(name: string, open: (clock: TestClock) => Count
       clock.nowMs += hour.renewalMs;
       expect(counters.spend('k', terms).remaining).to.equal(2);
       expect(counters.spend('late', terms).remaining).to.equal(2);
-    });
-
-    it('never lets more than the maximum through a window, whatever the waits', () => {
+    },
+  },
+  {
+    name: 'never lets more than the maximum through a window, whatever the waits',
+    check: (setUp) => {
       fc.assert(
         fc.property(
           fc.integer({ min: 1, max: 20 }),
@@ -136,6 +158,19 @@ export function countersContract(name: string, open: (clock: TestClock) => Count
           },
         ),
       );
-    });
+    },
+  },
+];
+
+export const setUpWith =
+  (open: OpenCounters): SetUp =>
+  () => {
+    const clock = { nowMs: beginMs };
+    return { clock, counters: open(clock) };
+  };
+
+export function countersContract(name: string, open: OpenCounters): void {
+  describe(`counters contract: ${name}`, () => {
+    for (const law of counterLaws) it(law.name, () => law.check(setUpWith(open)));
   });
 }
