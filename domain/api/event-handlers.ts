@@ -48,10 +48,10 @@ function readHandler(handler: JsonObject, common: Handler): EventHandler | undef
   return { ...common, ...cooling, type: 'inline', target: { url, method: method || 'POST', headers, secret } };
 }
 
-/** By its name; without one by where it sends to. */
+/** By its name; without one by where it sends to. Not by the path: there are receivers whose path is all that they ask for. */
 function labelOf(handler: JsonObject): string {
   const name = textAt(handler, 'name');
   if (name) return name;
   const url = URL.parse(textAt(handler, 'url') ?? '');
-  return url ? url.origin + url.pathname : '';
+  return url ? url.origin : '';
 }
