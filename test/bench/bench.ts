@@ -9,6 +9,7 @@ type Bench = { run(): Promise<readonly Figures[]> };
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   append: () => import('./append.ts'),
   change: () => import('./change.ts'),
+  keys: () => import('./keys.ts'),
   management: () => import('./management.ts'),
   proxy: () => import('./proxy.ts'),
   records: () => import('./records.ts'),
