@@ -148,7 +148,7 @@ class RunningGateway implements Gateway {
     this.#server = new ProxyServer({
       table: () => this.#compiled?.table,
       ended: (context) => this.#record(context),
-      admission: { sessionOf: this.#callers.sessionOf, checks: keyChecks(clock), everyMs: settings.keyReviewMs },
+      reviews: { sessionOf: this.#callers.sessionOf, checks: keyChecks(clock), everyMs: settings.keyReviewMs },
       hello: () => JSON.stringify(healthOf(this.#standing())),
       ...{ log, clock, ...settings },
     });

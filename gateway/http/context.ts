@@ -50,8 +50,8 @@ export type Upgrade = { readonly protocol: string; readonly socket: Duplex; read
 /** What waits for an upstream and has to end when the client leaves; a tunnel also says goodbye when the gateway stops. */
 export type Cancellable = { cancel(): void; goAway?(): void };
 
-/** Who accepted the request; told when a key has let it in, and once when it is over. */
-export type Owner = { readonly isStopping: boolean; admit(context: Context): void; over(context: Context): void };
+/** Who accepted the request, and is told once when it is over. */
+export type Owner = { readonly isStopping: boolean; over(context: Context): void };
 
 /** The upstream's answer, as the response half sees and changes it. */
 export type AnswerHead = { status: number; statusText: string; headers: string[] };

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse as Response, Server } from 'node:h
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Log } from '../ports.ts';
-import { Admitted, type AdmittedOptions } from './admitted.ts';
 import { sendAnswer } from './answer.ts';
 import { runChain } from './chain.ts';
 import { type Connection, createConnections } from './connections.ts';
@@ -11,6 +10,7 @@ import { Context, type Owner, type Route, type Upgrade } from './context.ts';
 import type { Answer, RefusalCode } from './errors.ts';
 import { type Head, readHead } from './head.ts';
 import { type UnderscoreRule, withoutImpostors } from './headers.ts';
+import { KeyReviews, type KeyReviewsOptions } from './key-reviews.ts';
 import { createServer, ServerResponse } from './node-http.ts';
 import { parserStatus, refuseEarly, refuseRaw } from './refuse-early.ts';
 import type { RouteTable } from './route-table.ts';
@@ -28,7 +28,7 @@ export type ServerOptions = {
   readonly maxHeaderBytes: number;
   readonly maxUrlBytes: number;
   readonly underscoreHeaders: UnderscoreRule;
-  readonly admission: Omit<AdmittedOptions, 'clock' | 'log'>;
+  readonly reviews: Omit<KeyReviewsOptions, 'contexts' | 'clock' | 'log'>;
 };
 
 /** Longest wait for a head, and for the next request of a connection. */
@@ -45,7 +45,7 @@ export class ProxyServer implements Owner {
   readonly #server: Server<typeof IncomingMessage, typeof ProxyResponse>;
   readonly #upgraded = new Set<Context>();
   readonly #sockets = new Set<Socket>();
-  readonly #admitted: Admitted;
+  readonly #reviews: KeyReviews;
   /** Requests with an API that are not over. */
   #active = 0;
   #idle: (() => void) | undefined;
@@ -54,7 +54,8 @@ export class ProxyServer implements Owner {
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#connectionOf = createConnections(options.trustedProxies);
-    this.#admitted = new Admitted({ ...options.admission, clock: options.clock, log: options.log });
+    const { reviews, clock, log } = options;
+    this.#reviews = new KeyReviews({ ...reviews, clock, log, contexts: () => this.#underWay() });
     this.#server = createServer({
       ServerResponse: ProxyResponse,
       maxHeaderSize: options.maxHeaderBytes,
@@ -88,7 +89,7 @@ export class ProxyServer implements Owner {
       this.#server.once('error', reject);
       this.#server.listen({ host, port, backlog: 4096 }, () => {
         this.#server.off('error', reject);
-        this.#admitted.start();
+        this.#reviews.start();
         resolve({ host, port: (this.#server.address() as AddressInfo).port });
       });
     });
@@ -97,7 +98,7 @@ export class ProxyServer implements Owner {
   /** Stops accepting, lets requests finish until the deadline, then cuts what is left. */
   async stop(deadlineMs: number): Promise<void> {
     this.isStopping = true;
-    this.#admitted.stop();
+    this.#reviews.stop();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     // The platform takes a connection that has not said anything yet for one that is busy.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
@@ -195,8 +196,13 @@ export class ProxyServer implements Owner {
     else context.route.terminal(context);
   };
 
-  admit(context: Context): void {
-    this.#admitted.enter(context);
+  /** Asked of the connections, because a list that every request enters and leaves costs more than the request's own chain. */
+  *#underWay(): Iterable<Context> {
+    yield* this.#upgraded;
+    for (const socket of this.#sockets) {
+      const context = (socket as { _httpMessage?: Partial<ProxyResponse> })._httpMessage?.context;
+      if (context && !context.upgrade) yield context;
+    }
   }
 
   /** Once per context: on the end of its answer, of its connection, or of its tunnel. */
@@ -204,7 +210,6 @@ export class ProxyServer implements Owner {
     if (context.isOver) return;
     context.isOver = true;
     this.#upgraded.delete(context);
-    if (context.access) this.#admitted.leave(context);
     const { response, body, failure, pending } = context;
     if (!response.writableFinished && failure === undefined && context.upgrade === undefined) {
       context.failure = { code: 'client_gone' };

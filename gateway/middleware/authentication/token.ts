@@ -26,6 +26,5 @@ export function checkToken(sources: CredentialSources, lookUpKey: LookUpKey, con
   context.session = session.recorded;
   context.access = session;
   context.token = credential;
-  context.owner.admit(context);
   return undefined;
 }

@@ -5,7 +5,9 @@ import { sendAnswer } from './answer.ts';
 import type { Context, Step } from './context.ts';
 import type { Answer } from './errors.ts';
 
-export type AdmittedOptions = {
+export type KeyReviewsOptions = {
+  /** The requests that are under way. */
+  readonly contexts: () => Iterable<Context>;
   /** The session of this moment of a key that there was. */
   readonly sessionOf: (access: KeySession) => KeySession | undefined;
   /** What a key must still pass. They answer at once. */
@@ -19,12 +21,11 @@ export type AdmittedOptions = {
 /** Between the close frame and the end of a tunnel. */
 const farewellMs = 250;
 
-export class Admitted {
-  readonly #options: AdmittedOptions;
-  readonly #contexts = new Set<Context>();
+export class KeyReviews {
+  readonly #options: KeyReviewsOptions;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: AdmittedOptions) {
+  constructor(options: KeyReviewsOptions) {
     this.#options = options;
   }
 
@@ -36,23 +37,16 @@ export class Admitted {
     clearInterval(this.#timer);
   }
 
-  enter(context: Context): void {
-    this.#contexts.add(context);
-  }
-
-  leave(context: Context): void {
-    this.#contexts.delete(context);
-  }
-
   #review(): void {
-    const { clock, everyMs, log } = this.#options;
+    const { contexts, clock, everyMs, log } = this.#options;
     const since = clock.monotonic() - everyMs;
-    for (const context of this.#contexts) {
-      // What has not come to an upstream yet is on its way through the chain, which asks by itself.
-      if (context.startedMs > since || context.pending === undefined) continue;
-      const refused = this.#refusalOf(context);
+    // Ending one takes it out of what is gone through.
+    for (const context of [...contexts()]) {
+      // One that is being ended has a reason already. What has not come to an upstream yet is on its way through the chain, which asks by itself.
+      if (!context.access || context.failure || context.pending === undefined) continue;
+      if (context.startedMs > since) continue;
+      const refused = this.#refusalOf(context, context.access);
       if (refused === undefined) continue;
-      this.#contexts.delete(context);
       const { requestId, session, route } = context;
       const fields = { requestId, keyId: session.keyId, apiId: route.definition.apiId, code: refused.failure?.code };
       log.info('a request is ended: its key would not let it in any more', fields);
@@ -60,9 +54,9 @@ export class Admitted {
     }
   }
 
-  #refusalOf(context: Context): Answer | undefined {
+  #refusalOf(context: Context, access: KeySession): Answer | undefined {
     const { sessionOf, checks } = this.#options;
-    context.access = context.access && sessionOf(context.access);
+    context.access = sessionOf(access);
     if (context.access === undefined) return context.refuse('auth_unknown');
     for (const check of checks) {
       const answer = check(context);
