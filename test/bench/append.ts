@@ -1,10 +1,11 @@
-/** Measures appends per second on each engine: one at a time, 50 at once, and in batches of 100 events; chained by hash, as the product appends. */
+/** Measures appends per second on each engine (`BENCH_ENGINES`; all by default): one at a time, 50 at once, and in batches of 100 events; chained by hash, as the product appends. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EventStore, NewEvent } from '../../domain/event-store.ts';
 import { openLog } from '../../src/stores/open.ts';
+import { startDoubleProcess } from '../support/kurrentdb-double-process.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
 export type Measured = { readonly name: string; readonly figures: Record<string, number | string> };
@@ -20,27 +21,41 @@ const newEvent = (): NewEvent => ({
   meta: { v: '1', actorId: 'bench', commandType: 'PatchStreamsApi' },
 });
 
+const engines: Readonly<Record<string, (folder: string) => Promise<Measured>>> = {
+  sqlite: async (folder) => measure('sqlite', (await openLog(`sqlite:${join(folder, 'events.db')}`)).store),
+  memory: async () => measure('memory', (await openLog('memory:')).store),
+  postgres: measurePostgres,
+  kurrent: measureKurrent,
+};
+
+const wanted = process.env['BENCH_ENGINES']?.split(',') ?? Object.keys(engines);
+
 export async function run(): Promise<Measured[]> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-append-'));
   try {
-    return [
-      await measure('sqlite', (await openLog(`sqlite:${join(folder, 'events.db')}`)).store),
-      await measure('memory', (await openLog('memory:')).store),
-      ...(await measurePostgres()),
-    ];
+    const rows: Measured[] = [];
+    for (const [name, run] of Object.entries(engines)) if (wanted.includes(name)) rows.push(await run(folder));
+    return rows;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
 /** With the durability of a server that is used, not with the one of tests. */
-async function measurePostgres(): Promise<Measured[]> {
+async function measurePostgres(): Promise<Measured> {
   const server = await startPostgres({ settings: ['fsync = on', 'synchronous_commit = on', 'full_page_writes = on'] });
   try {
-    return [await measure('postgresql', (await openLog(server.url)).store)];
+    return await measure('postgresql', (await openLog(server.url)).store);
   } finally {
     server.dispose();
   }
+}
+
+/** What the client, the protocol and the adapter cost: the double keeps its log in memory and syncs no disk. */
+async function measureKurrent(): Promise<Measured> {
+  await using double = await startDoubleProcess();
+  const { name, figures } = await measure('kurrentdb', (await openLog(double.url)).store);
+  return { name, figures: { ...figures, server: 'protocol double, in memory, a process of its own' } };
 }
 
 async function measure(engine: string, store: EventStore): Promise<Measured> {

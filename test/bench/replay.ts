@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { EventStore } from '../../domain/event-store.ts';
 import { gatewayConfig, readSnapshot } from '../../projections/gateway-config.ts';
 import { startProjector } from '../../projections/projector.ts';
+import { openKurrentLog } from '../../src/stores/events/kurrent-event-store.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
 import { openSqliteEventStore } from '../../src/stores/events/sqlite-event-store.ts';
 import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
@@ -14,6 +15,7 @@ import { eventually } from '../support/eventually.ts';
 import { apiFor, startTestGateway } from '../support/gateway-start.ts';
 import { keptLog } from '../support/given.ts';
 import { type GrownLogOptions, growLog } from '../support/grown-log.ts';
+import { startDoubleProcess } from '../support/kurrentdb-double-process.ts';
 import { openPostgresTestLog } from '../support/postgres-log.ts';
 import { startSvc } from '../support/svc-process.ts';
 import { echoUpstream } from '../support/upstream.ts';
@@ -22,7 +24,7 @@ type Row = { readonly name: string; readonly figures: Readonly<Record<string, nu
 
 /** Of the replays; a management node starts with a tenth of it. */
 const replayed = Number(process.env['BENCH_EVENTS'] ?? 1_000_000);
-const engines = (process.env['BENCH_ENGINES'] ?? 'memory,sqlite,postgres').split(',');
+const engines = (process.env['BENCH_ENGINES'] ?? 'memory,sqlite,postgres,kurrent').split(',');
 
 const apis = 500;
 
@@ -35,6 +37,7 @@ export async function run(): Promise<readonly Row[]> {
       rows.push(await replay('sqlite', await openSqliteEventStore({ path: join(folder, 'replay.db') })));
     }
     if (engines.includes('postgres')) rows.push(await replayPostgres());
+    if (engines.includes('kurrent')) rows.push(await replayKurrent());
     for (const documentBytes of [1_500, 5_000]) {
       rows.push(
         ...(await managementRows(join(folder, String(documentBytes)), { events: replayed / 10, documentBytes })),
@@ -61,11 +64,22 @@ async function replayPostgres(): Promise<Row> {
   }
 }
 
+/** So many events the double bears: they stand in its memory. */
+const kurrentEvents = Number(process.env['BENCH_KURRENT_EVENTS'] ?? replayed);
+
+/** The double is a process of its own: its memory is not among the figures of the node. */
+async function replayKurrent(): Promise<Row> {
+  await using double = await startDoubleProcess();
+  const { store } = await openKurrentLog(double.url, {});
+  const { name, figures } = await replay('kurrentdb', store, kurrentEvents);
+  return { name, figures: { ...figures, server: `protocol double, ${await double.memoryMiB()} MB of its own` } };
+}
+
 const megabytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
 
 /** Small documents, so that the events of the engine in memory fit beside what is measured. */
-async function replay(engine: string, store: EventStore): Promise<Row> {
-  await growLog(store, { events: replayed, apis, documentBytes: 500 });
+async function replay(engine: string, store: EventStore, events = replayed): Promise<Row> {
+  await growLog(store, { events, apis, documentBytes: 500 });
   const models = openSqliteReadModels(':memory:');
   globalThis.gc?.();
   const before = process.memoryUsage();
@@ -85,10 +99,10 @@ async function replay(engine: string, store: EventStore): Promise<Row> {
   return {
     name: `replay, ${engine}`,
     figures: {
-      events: replayed,
+      events,
       objects: Object.keys(objects).length,
       seconds,
-      'events/s': Math.round(replayed / seconds),
+      'events/s': Math.round(events / seconds),
       'memory before MB': megabytes(before.rss),
       'memory more at the peak MB': megabytes(peak - before.rss),
     },

@@ -48,7 +48,7 @@ async function readPage(log: DoubleLog, gate: FaultyGate, call: ReadCall, option
   const matches = filterOf(options.getFilter());
   const wanted = chosen(records, placeOf, from, isBack, !stream).filter(matches);
   const isStructuredId = options.getUuidOption()?.hasStructured() ?? false;
-  await send(gate, call, wanted.slice(0, Number(options.getCount())), isStructuredId);
+  await send(gate, call, wanted.take(Number(options.getCount())).toArray(), isStructuredId);
   const last = records.at(-1);
   // Readers that say so are told where the stream ends, which is not where their page ends.
   if (stream && last && (options.getControlOption()?.getCompatibility() ?? 0) >= 1) call.write(lastPosition(last));
@@ -65,19 +65,35 @@ type From = bigint | 'start' | 'end';
 
 /**
  * Forwards from a place on, that place included. Backwards a stream read includes it too; a read of the global order does
- * not, since a position is where its record begins and what lies before it is wanted.
+ * not, since a position is where its record begins and what lies before it is wanted. A page costs what is looked at for
+ * it, however long the log is.
  */
-function chosen(
+function* chosen(
   records: readonly LogRecord[],
   placeOf: (record: LogRecord) => bigint,
   from: From,
   isBack: boolean,
   isGlobal: boolean,
-): readonly LogRecord[] {
-  if (from === (isBack ? 'end' : 'start')) return isBack ? records.toReversed() : records;
-  if (typeof from !== 'bigint') return [];
-  if (!isBack) return records.filter((record) => placeOf(record) >= from);
-  return records.filter((record) => placeOf(record) < from || (!isGlobal && placeOf(record) === from)).toReversed();
+): Generator<LogRecord> {
+  if (isBack) {
+    const end = typeof from === 'bigint' ? indexAt(records, placeOf, isGlobal ? from : from + 1n) : records.length;
+    for (let index = from === 'start' ? -1 : end - 1; index >= 0; index--) yield records[index] as LogRecord;
+    return;
+  }
+  const start = typeof from === 'bigint' ? indexAt(records, placeOf, from) : from === 'end' ? records.length : 0;
+  for (let index = start; index < records.length; index++) yield records[index] as LogRecord;
+}
+
+/** Of the first record at or after a place: both orders are ascending. */
+function indexAt(records: readonly LogRecord[], placeOf: (record: LogRecord) => bigint, place: bigint): number {
+  let low = 0;
+  let high = records.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (placeOf(records[middle] as LogRecord) < place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function streamStart(options: streams.ReadReq.Options.StreamOptions): From {
