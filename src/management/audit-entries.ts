@@ -18,10 +18,28 @@ import { apiAtRevision } from './time-travel.ts';
 
 type Reads = { readonly models: DocumentReader; readonly personal: Pick<PersonalData, 'open'> };
 
-/** With the caller's address and name in the place of sealed texts, and without them once their key is gone. */
-export async function readableEntry(
+/** The entries of a page. Few actors do most of what stands there: each is looked up once. */
+export function readableEntries(
   { models, personal }: Reads,
   orgId: OrgId,
+  entries: readonly AuditEntry[],
+): Promise<readonly JsonObject[]> {
+  const named = new Map<string, JsonObject>();
+  const nameOnce: NameActor = (actor) => {
+    const key = `${actor.type} ${actor.id}`;
+    const known = named.get(key) ?? namedActor(models, orgId, actor);
+    named.set(key, known);
+    return known;
+  };
+  return Promise.all(entries.map((entry) => readableEntry(personal, nameOnce, entry)));
+}
+
+type NameActor = (actor: AuditEntry['actor']) => JsonObject;
+
+/** With the caller's address and name in the place of sealed texts, and without them once their key is gone. */
+async function readableEntry(
+  personal: Reads['personal'],
+  nameActor: NameActor,
   { ip, actorDetail, ...entry }: AuditEntry,
 ): Promise<JsonObject> {
   const { aggregate, type, actor } = entry;
@@ -29,7 +47,7 @@ export async function readableEntry(
   const open = async (name: PersonalName, sealed: string | undefined) =>
     sealed === undefined ? undefined : personal.open(sealed, { stream, type, name });
   const [address, person] = [await open('ip', ip), await open('actorDetail', actorDetail)];
-  const shown = { ...namedActor(models, orgId, actor), ...(person === undefined ? {} : { detail: person }) };
+  const shown = { ...nameActor(actor), ...(person === undefined ? {} : { detail: person }) };
   return { ...entry, actor: shown, ...(address === undefined ? {} : { ip: address }) };
 }
 
@@ -58,7 +76,8 @@ export async function wholeEntry(
   const difference = documentDifference(kind === 'cert' ? 'cert' : 'api', before ?? {}, after ?? {});
   const { summary, ...diff } = difference;
   const data = maskedObject(membersOf(decodeEvent(stored).event as unknown as JsonObject));
-  return { ...(await readableEntry(services, orgId, entry)), ...diff, groups: summary as unknown as Json, data };
+  const [readable = {}] = await readableEntries(services, orgId, [entry]);
+  return { ...readable, ...diff, groups: summary as unknown as Json, data };
 }
 
 /** Those that are told otherwise, or that nobody needs to see. */

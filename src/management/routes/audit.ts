@@ -2,7 +2,7 @@
 
 import type { Json } from '../../../domain/event.ts';
 import { type AuditPage, listAudit } from '../../../projections/history-lists.ts';
-import { csvLines, readableEntry } from '../audit-entries.ts';
+import { csvLines, readableEntries } from '../audit-entries.ts';
 import { type Call, cursorParameter, numberParameter, textParameters, wordParameter } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { pageReply } from '../paging.ts';
@@ -29,7 +29,7 @@ async function list(call: Call, services: Services): Promise<Reply> {
   const query = { ...filters, ...range, ...(after === undefined ? {} : { after }), limit };
   // Nothing stands before the first event.
   const { events, next } = end === '' ? nothing : await listAudit({ models, store }, call.caller.orgId, query);
-  const shown = await Promise.all(events.map((entry) => readableEntry(services, call.caller.orgId, entry)));
+  const shown = await readableEntries(services, call.caller.orgId, events);
   const page = { events: shown as Json, next };
   if (format !== 'csv') return pageReply(call, page);
   const { body: _, ...reply } = pageReply(call, page);

@@ -37,13 +37,19 @@ export function listQuery(tables: TableNames, query: DocumentQuery): SqlQuery {
     ...(query.before === undefined ? [] : [{ sql: 'k.sort < ?', value: query.before }]),
   ];
   const where = [...source.where, ...bounds.map(({ sql }) => sql)];
-  return {
-    sql: `SELECT ${source.columns} FROM ${source.from}
-      ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''}
-      ORDER BY k.sort ${direction}, ${source.tie} ${direction} LIMIT ? OFFSET ?`,
-    values: [...source.values, ...bounds.map(({ value }) => value), query.limit, query.offset ?? 0],
-  };
+  const { limit, offset = 0 } = query;
+  const order = `ORDER BY k.sort ${direction}, ${source.tie} ${direction}`;
+  const rest = `${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''} ${order} LIMIT ? OFFSET ?`;
+  const values = [...source.values, ...bounds.map(({ value }) => value), limit, offset];
+  if (first === undefined || offset === 0)
+    return { sql: `SELECT ${source.columns} FROM ${source.from} ${rest}`, values };
+  // What stands before the page is passed over by its labels alone, without a look at the documents.
+  const page = `(SELECT k.sort, k.number FROM ${tables.labels} k ${rest})`;
+  return { sql: `SELECT ${source.columns} FROM ${page} k ${toDocument(tables)} ${order}`, values };
 }
+
+/** CROSS JOIN fixes the order: labels first, then one document per label row. */
+const toDocument = ({ documents }: TableNames): string => `CROSS JOIN ${documents} d ON d.number = k.number`;
 
 export function countQuery(tables: TableNames, labels: readonly string[] = []): SqlQuery {
   const [first, ...others] = labels;
@@ -69,12 +75,11 @@ const documentSource = ({ documents }: TableNames): Source => ({
   values: [],
 });
 
-/** CROSS JOIN fixes the order: labels first, then one document per label row. */
 const labelSource = (tables: TableNames, first: string, others: readonly string[]): Source => {
   const { where, values } = labelKeys(tables, first, others);
   return {
     columns: 'd.id, d.sort, d.labels, d.body',
-    from: `${tables.labels} k CROSS JOIN ${tables.documents} d ON d.number = k.number`,
+    from: `${tables.labels} k ${toDocument(tables)}`,
     where,
     tie: 'k.number',
     values,

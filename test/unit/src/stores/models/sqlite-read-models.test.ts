@@ -68,6 +68,16 @@ describe('read models on SQLite', () => {
       });
     }
 
+    it('far behind the first one passes over labels alone', () => {
+      const steps = plan(listQuery(tableNames('history', 1), { limit: 10, offset: 900, labels: ['actor:3'] }));
+      const [skipped, page] = [steps.indexOf('SEARCH k USING PRIMARY KEY'), steps.indexOf('SEARCH d USING')];
+      const inner = steps.slice(0, steps.indexOf('SCAN k'));
+      expect(
+        [skipped >= 0, page > skipped, inner.includes('SEARCH d'), inner.includes('TEMP B-TREE')],
+        steps,
+      ).to.deep.equal([...[true, true, false, false]]);
+    });
+
     it('is counted by the index too', () => {
       expect(plan(countQuery(tableNames('history', 1), ['actor:3', 'type:1']))).to.not.match(/SCAN|TEMP B-TREE/);
     });
