@@ -1,13 +1,23 @@
 /** Folds a log for the first time, up to its head or to the first trouble, and lets the read models go. Started by `first-fold.ts`. */
+import { enableCompileCache } from 'node:module';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Log } from '../../projections/projection-run.ts';
-import { startProjector } from '../../projections/projector.ts';
-import { openSqliteReadModels } from '../stores/models/sqlite-read-models.ts';
-import { openLog } from '../stores/open.ts';
-import type { FirstFoldLine, FirstFoldPlace } from './first-fold.ts';
-import { projectionsFor } from './projections.ts';
+import type { FirstFoldData, FirstFoldLine } from './first-fold.ts';
 
-async function run(port: MessagePort, { storeUrl, modelsPath }: FirstFoldPlace): Promise<void> {
+/** A thread does not share what its process has compiled unless it says so before it loads anything. */
+async function load(compileCache: string | undefined) {
+  if (compileCache !== undefined) enableCompileCache(compileCache);
+  const [projector, models, store, projections] = await Promise.all([
+    import('../../projections/projector.ts'),
+    import('../stores/models/sqlite-read-models.ts'),
+    import('../stores/open.ts'),
+    import('./projections.ts'),
+  ]);
+  return { ...projector, ...models, ...store, ...projections };
+}
+
+async function run(port: MessagePort, { storeUrl, modelsPath, compileCache }: FirstFoldData): Promise<void> {
+  const { openLog, openSqliteReadModels, projectionsFor, startProjector } = await load(compileCache);
   const trouble = new AbortController();
   port.on('message', () => trouble.abort());
   const opened = await openLog(storeUrl, { readOnly: true });
@@ -35,4 +45,4 @@ function logTo(port: MessagePort, onError: () => void): Log {
   return { info: line('info'), warn: line('warn'), error: onError };
 }
 
-if (parentPort) await run(parentPort, workerData as FirstFoldPlace);
+if (parentPort) await run(parentPort, workerData as FirstFoldData);

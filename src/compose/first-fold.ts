@@ -1,4 +1,5 @@
 /** The first fold of a long log in a thread of its own (`first-fold-thread.ts`), while this one starts to serve. */
+import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { EventStore } from '../../domain/event-store.ts';
@@ -9,6 +10,9 @@ import { severalConnectionsAreSafe } from '../stores/sqlite.ts';
 
 /** What the thread opens for itself. */
 export type FirstFoldPlace = { readonly storeUrl: string; readonly modelsPath: string };
+
+/** `compileCache`: where this process keeps what it has compiled. */
+export type FirstFoldData = FirstFoldPlace & { readonly compileCache: string | undefined };
 
 export type FirstFoldLine = { readonly level: keyof Log; readonly message: string; readonly fields: object };
 
@@ -28,7 +32,9 @@ type Start = FirstFoldPlace & {
 };
 
 /** So few events are folded before a thread has started. */
-const fewEvents = 1_000;
+const fewEvents = 10_000;
+/** A log that cannot tell how long it is is long when it has more than this. */
+const firstPage = 1_000;
 
 /** Undefined when there is not much to fold, or when nobody else may open the stores. */
 export async function startFirstFold({
@@ -40,14 +46,18 @@ export async function startFirstFold({
 }: Start): Promise<FirstFold | undefined> {
   const isWhole = ({ name }: Projection): boolean => models.generations(name).some((generation) => generation.isWhole);
   if (projections.every(isWhole) || /^memory:/i.test(place.storeUrl) || !severalConnectionsAreSafe()) return undefined;
-  if ((await store.readAll({ after: '', limit: fewEvents })).atHead) return undefined;
-  return fold(place, log);
+  return (await isLong(store)) ? fold(place, log) : undefined;
 }
+
+const isLong = async (store: EventStore): Promise<boolean> =>
+  store.can.gapless
+    ? Number(await store.head()) > fewEvents
+    : !(await store.readAll({ after: '', limit: firstPage })).atHead;
 
 function fold(place: FirstFoldPlace, log: Log): FirstFold {
   const thread = new Worker(new URL(`./first-fold-thread${extname(import.meta.filename)}`, import.meta.url), {
     name: 'first-fold',
-    workerData: place,
+    workerData: { ...place, compileCache: getCompileCacheDir() } satisfies FirstFoldData,
   });
   let isGoing = true;
   const ended = new Promise<void>((resolve) => {

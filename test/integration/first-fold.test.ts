@@ -49,7 +49,7 @@ describe('the first fold', () => {
   const everything = (from: ReadModelStore) => projections.map((projection) => documentsOf(from, projection));
 
   it('makes the documents that the projector makes, which then follows the log', async () => {
-    await grow(3_000);
+    await grow(11_000);
     const fold = await start();
     const projector = startAfter(fold);
     await projector.ready;
@@ -68,15 +68,15 @@ describe('the first fold', () => {
   });
 
   it('leaves a short log to the projector, and one that is folded already', async () => {
-    await grow(900);
+    await grow(9_000);
     expect(await start()).to.equal(undefined);
     await startAfter(undefined).ready;
-    await grow(1_000);
+    await grow(2_000);
     expect(await start()).to.equal(undefined);
   });
 
   it('ends at an event that cannot be folded, so that operators find it where they look', async () => {
-    await grow(1_500);
+    await grow(11_000);
     const garbage = { id: randomUUID(), type: 'ApiDefinitionCreated', schema: 1, data: new Uint8Array([1]), meta: {} };
     await store.append([{ stream: 'api-bad', expected: 'noStream', events: [garbage] }], {
       ...{ commandId: randomUUID(), timeoutMs: 5_000 },
@@ -88,13 +88,13 @@ describe('the first fold', () => {
     await eventually(async () => (await isStopped()) !== undefined);
     expect(fold?.isGoing).to.equal(false);
     const stopped = await isStopped();
-    expect(stopped).to.deep.include({ name: 'gateway_config', position: '1500'.padStart(20, '0') });
-    await projector.skip('gateway_config', '1501'.padStart(20, '0'));
+    expect(stopped).to.deep.include({ name: 'gateway_config', position: '11000'.padStart(20, '0') });
+    await projector.skip('gateway_config', '11001'.padStart(20, '0'));
     await projector.ready;
   });
 
   it('can be stopped, and goes on from there the next time', async () => {
-    await grow(3_000);
+    await grow(11_000);
     const first = await start();
     await first?.stop();
     expect(first?.isGoing).to.equal(false);
