@@ -21,10 +21,18 @@ type Knowing = {
   readonly store: Pick<EventStore, 'head'>;
 };
 
-/** Throws 403 when the token belongs to another gateway. One that belongs to none may report for any. */
-export function demandOwnNode({ node: bound }: Pick<Caller, 'node'>, node: NodeId): void {
+/** Throws 403 when the token belongs to another gateway. */
+function demandOwnNode({ node: bound }: Pick<Caller, 'node'>, node: NodeId): void {
   if (bound === undefined || coversNode(bound, node)) return;
   throw new Rejection('node_foreign', `the token belongs to gateway ${bound}, not to ${node}`);
+}
+
+/** Throws 403 for a report by somebody else: whoever reports for a gateway takes its name from the process that has it. */
+export function demandReporter(caller: Pick<Caller, 'node'>, node: NodeId, { models }: Pick<Knowing, 'models'>): void {
+  demandOwnNode(caller, node);
+  if (caller.node !== undefined || !nodeOf(models, node)?.key) return;
+  const text = `gateway ${node} has a key: only a token that belongs to it reports for it, until it is forgotten`;
+  throw new Rejection('node_foreign', text);
 }
 
 /** The key that a report brings; only a token of the gateway registers one. Throws 400 for what is none. */

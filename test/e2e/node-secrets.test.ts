@@ -10,7 +10,7 @@ import { type SvcProcess, startSvc } from '../support/svc-process.ts';
 import { freePort, type TemporaryFolder, temporaryFolder } from '../support/temporary.ts';
 import { type Echo, echoUpstream, type Upstream } from '../support/upstream.ts';
 
-const waitMs = 20_000;
+const waitMs = 40_000;
 
 const filesBelow = (directory: string): string[] =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' })
@@ -20,7 +20,7 @@ const filesBelow = (directory: string): string[] =>
 const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;
 
 describe('secrets at a gateway in a process of its own', function () {
-  this.timeout(120_000);
+  this.timeout(180_000);
   let folder: TemporaryFolder;
   let upstream: Upstream;
   let port: number;

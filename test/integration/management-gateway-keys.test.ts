@@ -98,11 +98,22 @@ describe('the key of a gateway', () => {
     const [first, second] = [newKey(), newKey()];
     await taken({ publicKey: first });
     await taken({ version: '2.0.0' });
-    await taken({ version: '2.0.0', publicKey: second }, 'edge-1', management.token);
     await eventually(async () => expect(await keyOf()).to.include({ id: nodeKeyIdOf(first) }));
     expect(alarms()).to.have.length(0);
     await taken({ version: '2.0.0', publicKey: second });
     expect(alarms()).to.have.length(1);
+  });
+
+  it('keeps its gateway from those who only may report, until it is forgotten', async () => {
+    await taken({ publicKey: newKey() });
+    await shown();
+    const thief = await report({ run: 'run-2' }, 'edge-1', management.token);
+    expect([thief.status, thief.headers.get('x-svc-error-code')]).to.deep.equal([403, 'node_foreign']);
+    await taken({ position: '13' });
+    await management.call('DELETE', '/api/gateways/edge-1');
+    await eventually(async () =>
+      expect((await report({ run: 'run-2' }, 'edge-1', management.token)).status).to.equal(200),
+    );
   });
 
   it('is not registered by a token that belongs to no gateway', async () => {

@@ -13,7 +13,7 @@ import { readJsonObject } from '../bodies.ts';
 import type { Call } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
-import { demandOwnNode, registeredKey } from '../node-keys.ts';
+import { demandReporter, registeredKey } from '../node-keys.ts';
 import { goneAfterMs, type LastSeen, lagOf } from '../nodes.ts';
 import { minRevision } from '../parameters.ts';
 import { shownReload } from '../reloads.ts';
@@ -85,9 +85,9 @@ const shownError = ({ position, ...error }: NodeError): JsonObject => ({
   ...(position === undefined ? {} : { position: shortPosition(position) }),
 });
 
-async function report({ params, body, caller }: Call, { nodes, judgeReport }: Services): Promise<Reply> {
+async function report({ params, body, caller }: Call, { models, nodes, judgeReport }: Services): Promise<Reply> {
   const node = toNodeId(params['nodeId'] ?? '');
-  demandOwnNode(caller, node);
+  demandReporter(caller, node, { models });
   const given = readJsonObject(body);
   const problems = judgeReport(given);
   if (problems.length > 0) throw new Rejection('body_malformed', `request malformed: ${problems.join('; ')}`);
