@@ -62,7 +62,7 @@ export async function startManagementRole(
   startReactors(
     {
       ...{ store: background, cells, keyRing, signer, orgId, anchorCopy, models, projector, certExpiryDays, now, log },
-      ...{ directory, gateway: settings.gateway },
+      ...{ directory, gateway: settings.gateway, metrics },
     },
     stack,
   );

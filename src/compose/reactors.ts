@@ -19,6 +19,7 @@ import { anchorCopyTo } from '../stores/integrity/anchor-copy.ts';
 import { startAnchorer } from '../stores/integrity/anchorer.ts';
 import type { KeyRing } from '../stores/secrets/keyring.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { keyCommands } from './key-upkeep.ts';
 import { outboxOpener } from './outbox.ts';
 
@@ -38,6 +39,7 @@ export type ReactorOptions = {
   readonly gateway: Pick<Settings['gateway'], 'eventHandlers' | 'webhookAllowLinkLocal'>;
   /** `management.cert_expiry_days`. */
   readonly certExpiryDays: readonly number[];
+  readonly metrics: Pick<Metrics, 'watchWebhookEvents'>;
   readonly now: () => Date;
   readonly log: ProcessLog;
 };
@@ -68,7 +70,7 @@ export function startReactors(options: ReactorOptions, stack: AsyncDisposableSta
 
 /** Each node delivers what it has read; its outbox is opened when there is something for it. */
 function startTelling(options: ReactorOptions, lease: Lease, stack: AsyncDisposableStack): void {
-  const { store, cells, keyRing, models, projector, directory, gateway, log } = options;
+  const { store, cells, keyRing, models, projector, directory, gateway, metrics, log } = options;
   const outbox = join(directory, 'management', 'outbox');
   const events = startManagementEvents({
     ...{ cells, projector, lease, log, deliveries: createDeliveries(cells) },
@@ -81,4 +83,5 @@ function startTelling(options: ReactorOptions, lease: Lease, stack: AsyncDisposa
     clock: { now: () => Date.now(), monotonic: () => performance.now() },
   });
   stack.defer(() => events.stop());
+  metrics.watchWebhookEvents(() => events.standing());
 }

@@ -14,7 +14,7 @@ export type MetricRow = {
 const appendSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const gauge = (help: string, ...labels: readonly string[]): MetricRow => ({ kind: 'gauge', help, labels });
-const counter = (help: string): MetricRow => ({ kind: 'counter', help, labels: [] });
+const counter = (help: string, ...labels: readonly string[]): MetricRow => ({ kind: 'counter', help, labels });
 
 export const metricTable = {
   svc_build_info: gauge('Always 1; the labels say which program runs.', 'version', 'node_version'),
@@ -42,6 +42,11 @@ export const metricTable = {
   svc_projection_lag_seconds: gauge('Time since a read model was at the head of the log; 0 at the head.', 'projection'),
   svc_projection_parked: gauge('Events that a projection could not take and has set aside.', 'projection'),
   svc_projection_rebuild_progress: gauge('0 to 1 while a read model is made anew; absent otherwise.', 'projection'),
+  svc_webhook_events_total: counter(
+    'What became of events of management for webhooks on this node: `delivered`, `retried`, `dead`, `dropped`, `suppressed`, `undeliverable`; absent before the first one.',
+    'outcome',
+  ),
+  svc_webhook_events_waiting: gauge('Events of management in the memory of the outbox of this node.'),
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 export type MetricName = keyof typeof metricTable;

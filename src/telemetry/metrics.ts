@@ -14,11 +14,19 @@ export type AppendMeter = {
   unknownOutcome(): void;
 };
 
+/** Of events on their way to webhooks; `counts` by what became of them. */
+export type WebhookEventsStanding = {
+  readonly waiting: number;
+  readonly counts: Readonly<Record<string, number>>;
+};
+
 export type Metrics = {
   readonly appends: AppendMeter;
   /** Position and health of the log are read at each scrape from here on. */
   watchStore(store: Pick<EventStore, 'head' | 'health' | 'can'>): void;
   watchProjections(projector: Pick<Projector, 'status'>): void;
+  /** `standing`: undefined as long as there is none. */
+  watchWebhookEvents(standing: () => WebhookEventsStanding | undefined): void;
   text(): Promise<MetricsText>;
 };
 
@@ -33,6 +41,7 @@ export function createMetrics({ version }: { readonly version: string }): Metric
     appends: appendMeter(made),
     watchStore: (store) => void looks.push(storeLook(made, store)),
     watchProjections: (projector) => void looks.push(projectionLook(made, projector)),
+    watchWebhookEvents: (standing) => void looks.push(webhookLook(made, standing)),
     async text() {
       for (const look of looks) await look();
       return { type: registry.contentType, text: await registry.metrics() };
@@ -101,5 +110,18 @@ function projectionLook({ gauge }: Makers, projector: Pick<Projector, 'status'>)
       }
       if (status.rebuild?.progress !== undefined) progress.set(labels, status.rebuild.progress);
     }
+  };
+}
+
+function webhookLook({ counter, gauge }: Makers, standing: () => WebhookEventsStanding | undefined) {
+  const total = counter('svc_webhook_events_total');
+  const waiting = gauge('svc_webhook_events_waiting');
+  return async (): Promise<void> => {
+    const now = standing();
+    if (!now) return waiting.remove();
+    waiting.set(now.waiting);
+    // Counted elsewhere, and since the start of the process, as here.
+    total.reset();
+    for (const [outcome, count] of Object.entries(now.counts)) total.inc({ outcome }, count);
   };
 }

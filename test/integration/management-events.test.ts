@@ -64,6 +64,7 @@ describe('events of management', () => {
     });
     return {
       log,
+      standing: events.standing,
       [Symbol.asyncDispose]: async () => {
         await events.stop();
         await projector.stop();
@@ -300,5 +301,8 @@ describe('events of management', () => {
     await eventually(() => receiver.received.length === 1);
     const nowhere = node.log.lines.filter(({ message }) => message === 'an event has nowhere to go');
     expect(nowhere.map(({ fields }) => (fields as JsonObject)['target'])).to.deep.equal([`webhook/${orgId}/gone`]);
+    await eventually(() => node.standing()?.counts.delivered === 1);
+    expect(node.standing()).to.deep.include({ waiting: 0 });
+    expect(node.standing()?.counts).to.include({ undeliverable: 1, dead: 0, retried: 0 });
   });
 });

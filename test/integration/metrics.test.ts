@@ -4,7 +4,7 @@ import { EventStoreError } from '../../domain/event-store.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
 import { measuredEventStore } from '../../src/stores/measured-event-store.ts';
 import { metricTable } from '../../src/telemetry/metric-table.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createMetrics, type WebhookEventsStanding } from '../../src/telemetry/metrics.ts';
 import { countingProjection } from '../support/counting-projection.ts';
 import { append, event, write } from '../support/event-store-events.ts';
 import { eventually } from '../support/eventually.ts';
@@ -45,6 +45,23 @@ describe('metrics', () => {
     expect([...series.keys()].some((name) => name.startsWith('nodejs_eventloop_lag'))).to.equal(true);
     expect(series.has('process_resident_memory_bytes')).to.equal(true);
     expect([...series.keys()].some((name) => name.startsWith('svc_projection_rebuild_progress'))).to.equal(false);
+  });
+
+  it('of events for webhooks, once there are some', async () => {
+    let standing: WebhookEventsStanding | undefined;
+    const metrics = createMetrics({ version: 'test' });
+    metrics.watchWebhookEvents(() => standing);
+    const scrape = async () => seriesOf((await metrics.text()).text);
+    const own = async () => [...(await scrape())].filter(([name]) => name.startsWith('svc_webhook'));
+    expect(await own()).to.deep.equal([]);
+    for (const delivered of [1, 5, 5]) {
+      standing = { waiting: 3, counts: { delivered, dead: 0 } };
+      expect(await own()).to.have.deep.members([
+        ['svc_webhook_events_total{outcome="delivered"}', delivered],
+        ['svc_webhook_events_total{outcome="dead"}', 0],
+        ['svc_webhook_events_waiting', 3],
+      ]);
+    }
   });
 
   it('of a projection that lags, parks and is made anew', async () => {

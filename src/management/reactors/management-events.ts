@@ -8,7 +8,7 @@ import { Redeliveries } from '../../../gateway/events/redeliveries.ts';
 import type { Log } from '../../../gateway/ports.ts';
 import type { Projector } from '../../../projections/projector.ts';
 import { listenersOf } from '../webhook-events/handlers.ts';
-import { EventOutbox, type EventOutboxOptions } from '../webhook-events/outbox.ts';
+import { EventOutbox, type EventOutboxOptions, type EventOutboxStanding } from '../webhook-events/outbox.ts';
 import { createLeasedReader } from '../webhook-events/reader.ts';
 import { tell, toldTypes } from '../webhook-events/told.ts';
 
@@ -28,6 +28,8 @@ export type ManagementEventsOptions = Omit<EventOutboxOptions, 'log'> & {
 };
 
 export interface ManagementEvents {
+  /** Of this node since its start; undefined as long as there was nothing to send. */
+  standing(): EventOutboxStanding | undefined;
   stop(): Promise<void>;
 }
 
@@ -53,6 +55,7 @@ export function startManagementEvents(options: ManagementEventsOptions): Managem
   };
   const running = run();
   return {
+    standing: () => outbox.standing,
     stop: async () => {
       ending.abort();
       await redeliveries.stop();

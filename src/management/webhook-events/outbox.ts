@@ -2,7 +2,7 @@
 import type { WebhookHandler } from '../../../domain/api/event-handlers.ts';
 import { webhookBody } from '../../../domain/webhook-body.ts';
 import { Cooldowns } from '../../../gateway/events/cooldowns.ts';
-import { HandlerCounts } from '../../../gateway/events/counts.ts';
+import { HandlerCounts, type OutcomeCounts } from '../../../gateway/events/counts.ts';
 import { DeliveryNews } from '../../../gateway/events/delivery-news.ts';
 import { Outbox, type OutboxStore, type Redelivery } from '../../../gateway/events/outbox.ts';
 import type { Unnumbered } from '../../../gateway/events/outbox-entry.ts';
@@ -25,6 +25,8 @@ export type EventOutboxOptions = {
   /** Between two looks at what changed in the outbox. Default 1,000. */
   readonly tellEveryMs?: number;
 };
+
+export type EventOutboxStanding = { readonly waiting: number; readonly counts: OutcomeCounts };
 
 /** The name of all management nodes among those that deliver. */
 export const managementNode = 'management';
@@ -63,6 +65,11 @@ export class EventOutbox {
   async redeliver(asked: Redelivery): Promise<void> {
     const outbox = await this.#outbox;
     await outbox?.redeliver(asked);
+  }
+
+  /** Undefined as long as nothing needed an outbox. */
+  get standing(): EventOutboxStanding | undefined {
+    return this.#opened && { waiting: this.#opened.held, counts: this.#counts.total };
   }
 
   async stop(deadlineMs: number): Promise<void> {
@@ -124,8 +131,10 @@ export class EventOutbox {
       if (handler.type === 'log') continue;
       const target = targetOf({ handler, apiId }, told.orgId);
       const address = addressOf(this.#options.sources, target);
-      if (!address) this.#options.log.warn('an event has nowhere to go', { target, trigger: told.trigger });
-      else if (address.state === 'on' && !found.has(target)) {
+      if (!address) {
+        this.#counts.add(target, 'undeliverable');
+        this.#options.log.warn('an event has nowhere to go', { target, trigger: told.trigger });
+      } else if (address.state === 'on' && !found.has(target)) {
         found.set(target, this.#entryOf(told, handler, target, address.cooldownMs));
       }
     }
