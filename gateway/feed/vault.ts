@@ -65,6 +65,8 @@ export class Vault {
     const closed: string[] = [];
     let sinceMs = performance.now();
     for (const object of objects) {
+      // Of a hundred thousand most have none.
+      if (!hasSecrets(object)) continue;
       for (const [kid, text] of await this.#fromRing(object)) clear.set(kid, text);
       const found = boxes && this.#fromBox(object, boxes);
       if (found === 'closed') closed.push(placeOf(object));
@@ -84,7 +86,8 @@ export class Vault {
 
   /** Forgets what no object has any more. */
   keepOnly(objects: Iterable<GatewayObject>): void {
-    const all = [...objects];
+    if (this.#clear.size + this.#boxed.size === 0) return;
+    const all = [...objects].filter(hasSecrets);
     const kids = new Set(all.flatMap((object) => (secretsOf(object)?.secrets ?? []).map(kidOf)));
     const names = new Set(all.map(nameOf));
     this.#clear = only(this.#clear, kids);
@@ -206,6 +209,8 @@ export class Vault {
 
 /** So many objects are named in one line of the log. */
 const maxNamed = 10;
+
+const hasSecrets = (object: GatewayObject): boolean => secretsOf(object) !== undefined || withheldOf(object).length > 0;
 
 /** What an answer calls the box of an object. */
 const placeOf = ({ kind, id, position }: GatewayObject): string => `${objectKey(kind, id)}@${position}`;

@@ -76,7 +76,8 @@ export function createSealSecrets(ring: HeldSecrets, signer: FeedSigner, maxKept
     const boxes: Record<string, NodeBox> = {};
     let sinceMs = performance.now();
     for (const object of objects) {
-      const box = secretsOf(object) && (await boxOf(whom, object));
+      if (!secretsOf(object)) continue;
+      const box = await boxOf(whom, object);
       if (box) boxes[objectKey(object.kind, object.id)] = box;
       if (performance.now() - sinceMs < busyMs) continue;
       await turn();
