@@ -1,7 +1,7 @@
 /** Turns a finished request into its analytics record, from values that the context has already (pump design 2 and 5.1). */
 import { type AnalyticsRecord, keylessApiKey, noGeo, type RecordError } from '../../domain/analytics-record.ts';
 import type { ApiDefinition } from '../../domain/api/definition.ts';
-import type { Context } from '../http/context.ts';
+import type { Context, Session } from '../http/context.ts';
 import { type Failure, refusals } from '../http/errors.ts';
 import { headerValue } from '../http/headers.ts';
 import { maskedParameters } from '../http/query.ts';
@@ -20,12 +20,22 @@ export type Surroundings = {
 
 export type MakeRecord = (context: Context, place: Place) => AnalyticsRecord;
 
-export const recordMaker = (surroundings: Surroundings): MakeRecord =>
-  function makeRecord(context, place) {
-    return recordOf(context, place, surroundings);
+export function recordMaker(surroundings: Surroundings): MakeRecord {
+  const keyTags: KeyTags = new WeakMap();
+  return function makeRecord(context, place) {
+    return recordOf(context, place, surroundings, keyTags);
   };
+}
 
-function recordOf(context: Context, place: Place, { clock, nodeTags }: Surroundings): AnalyticsRecord {
+/** By what records show of a key: its tags at the API that it was last used for. They stay the same as long as both do. */
+type KeyTags = WeakMap<Session, { readonly definition: ApiDefinition; readonly tags: readonly string[] }>;
+
+function recordOf(
+  context: Context,
+  place: Place,
+  { clock, nodeTags }: Surroundings,
+  keyTags: KeyTags,
+): AnalyticsRecord {
   const { head, route, connection, incoming } = context;
   const { definition } = route;
   const status = statusOf(context);
@@ -65,7 +75,7 @@ function recordOf(context: Context, place: Place, { clock, nodeTags }: Surroundi
     geo: noGeo,
     network: { open_connections: 0, closed_connections: 0, bytes_in: bytesIn, bytes_out: bytesOut },
     latency: { total, upstream, gateway: total - upstream },
-    tags: tagsOf(context, nodeTags),
+    tags: tagsOf(context, nodeTags, keyTags),
     track_path: false,
     original_path: definition.authentication ? withoutCredentials(head.target, definition.authentication) : head.target,
     listen_path: route.listenPath,
@@ -108,8 +118,8 @@ type Authentication = NonNullable<ApiDefinition['authentication']>;
 
 /** A credential in the query is masked before the record leaves the memory (promise 29 of conventions 12.2). */
 function withoutCredentials(target: string, { sources }: Authentication): string {
-  if (!target.includes('?')) return target;
-  return maskedParameters(target, new Set(sources.flatMap(({ query }) => (query === undefined ? [] : [query]))));
+  const names = sources.flatMap(({ query }) => (query === undefined ? [] : [query]));
+  return names.length === 0 ? target : maskedParameters(target, new Set(names));
 }
 
 /** A header that a credential is read from makes no tag, whatever the API says. */
@@ -134,9 +144,20 @@ const maxTags = 64;
 const maxTagLength = 256;
 
 /** Those of a keyless API without tagged headers are the same for every request. */
-function tagsOf({ session, route, head }: Context, nodeTags: readonly string[]): readonly string[] {
+function tagsOf(context: Context, nodeTags: readonly string[], keyTags: KeyTags): readonly string[] {
+  const { session, access, route } = context;
+  const { definition } = route;
+  if (definition.recordTags.length > 0 || (session.keyId !== '' && !access)) return allTags(context, nodeTags);
+  if (!access) return route.recordTags;
+  const known = keyTags.get(session);
+  if (known?.definition === definition) return known.tags;
+  const tags = allTags(context, nodeTags);
+  keyTags.set(session, { definition, tags });
+  return tags;
+}
+
+function allTags({ session, route, head }: Context, nodeTags: readonly string[]): readonly string[] {
   const { recordTags: headers, orgId, apiId } = route.definition;
-  if (session.keyId === '' && headers.length === 0) return route.recordTags;
   const tags = [
     ...session.tags,
     ...headers.flatMap((header) => {

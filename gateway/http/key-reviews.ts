@@ -42,7 +42,8 @@ export class KeyReviews {
     const since = clock.monotonic() - everyMs;
     // Ending one takes it out of what is gone through.
     for (const context of [...contexts()]) {
-      // One that is being ended has a reason already. What has not come to an upstream yet is on its way through the chain, which asks by itself.
+      // One that is being ended has a reason already, and one without an upstream is on its way through the chain, which
+      // asks by itself.
       if (!context.access || context.failure || context.pending === undefined) continue;
       if (context.startedMs > since) continue;
       const refused = this.#refusalOf(context, context.access);
