@@ -9,7 +9,7 @@ import type { Log } from '../../../gateway/ports.ts';
 import type { Projector } from '../../../projections/projector.ts';
 import { listenersOf } from '../webhook-events/handlers.ts';
 import { EventOutbox, type EventOutboxOptions, type EventOutboxStanding } from '../webhook-events/outbox.ts';
-import { createLeasedReader } from '../webhook-events/reader.ts';
+import { createLeasedReader, type LeasedReader } from '../webhook-events/reader.ts';
 import { tell, toldTypes } from '../webhook-events/told.ts';
 
 export type ManagementEventsOptions = Omit<EventOutboxOptions, 'log'> & {
@@ -46,12 +46,15 @@ export function startManagementEvents(options: ManagementEventsOptions): Managem
     ...{ file: options.redeliveredFile, log },
     redeliver: (asked) => outbox.redeliver(asked),
   });
+  const reader = readerOf(options, outbox, signal);
   const run = async (): Promise<void> => {
+    // Another node may be faster; one that fails here does it when it reads.
+    await reader.begin().catch((error: unknown) => log.debug('the place of events is not kept yet', { error }));
     // Before that a target that is there would look as if it were not.
     const caughtUp = Promise.all(models.map((name) => options.projector.caughtUp(name)));
     await orEnd(caughtUp, signal).catch(() => undefined);
     if (options.hasOutbox) await openLeft(options, outbox, signal);
-    await Promise.all([follow(options, outbox, signal), followRequests(options, redeliveries, signal)]);
+    await Promise.all([follow(options, reader, signal), followRequests(options, redeliveries, signal)]);
   };
   const running = run();
   return {
@@ -94,11 +97,10 @@ async function orEnd(work: Promise<unknown>, signal: AbortSignal): Promise<void>
   }
 }
 
-/** Until the signal aborts: what fails is tried again. */
-async function follow(options: ManagementEventsOptions, outbox: EventOutbox, signal: AbortSignal): Promise<void> {
-  const { sources, projector, lease, log, everyMs = 5_000 } = options;
-  const reader = createLeasedReader({
-    ...{ store: sources.store, cells: options.cells, lease, key: 'reactor/management-events' },
+function readerOf(options: ManagementEventsOptions, outbox: EventOutbox, signal: AbortSignal): LeasedReader {
+  const { sources, projector, lease, cells } = options;
+  return createLeasedReader({
+    ...{ store: sources.store, cells, lease, key: 'reactor/management-events' },
     filter: { types: toldTypes },
     isReady: (position) => projector.waitFor(models, position, waitMs),
     take: async (recorded) => {
@@ -107,6 +109,11 @@ async function follow(options: ManagementEventsOptions, outbox: EventOutbox, sig
       if (told) await orEnd(outbox.add(told, listenersOf(sources.models, told, sources.handlers)), signal);
     },
   });
+}
+
+/** Until the signal aborts: what fails is tried again. */
+async function follow(options: ManagementEventsOptions, reader: LeasedReader, signal: AbortSignal): Promise<void> {
+  const { projector, lease, log, everyMs = 5_000 } = options;
   const bell = createBell(projector, signal);
   while (!signal.aborted) {
     const rung = bell.next(everyMs);

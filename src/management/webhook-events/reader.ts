@@ -31,6 +31,8 @@ const renewAfterMs = 5_000;
 const askAgainMs = 1_000;
 
 export type LeasedReader = {
+  /** What comes from here on is told, also while nobody can read it yet. Of a later start it is nothing. */
+  begin(): Promise<void>;
   /** Takes what is new. False: another node does, or it has to be tried again. */
   read(signal: AbortSignal): Promise<boolean>;
 };
@@ -63,6 +65,9 @@ export function createLeasedReader(options: LeasedReaderOptions): LeasedReader {
   };
 
   return {
+    async begin() {
+      await known(options);
+    },
     async read(signal) {
       const before = reached;
       reached = undefined;

@@ -50,6 +50,16 @@ describe('a reader with a lease', () => {
     expect(taken).to.have.length(3);
   });
 
+  it('takes what comes after it has begun, although it cannot read yet, and begins once', async () => {
+    await append('a');
+    await readerOf().begin();
+    await append('b');
+    const reader = readerOf();
+    await reader.begin();
+    await reader.read(signal);
+    expect(taken).to.have.length(1);
+  });
+
   it('writes its place when it has taken something, and not for what is none of its business', async () => {
     const reader = readerOf();
     await reader.read(signal);
