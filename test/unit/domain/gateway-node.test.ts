@@ -32,6 +32,28 @@ describe('ReportGateway', () => {
       .when(report({ applied, version: '1.0.1' }))
       .results({ type: 'GatewayRegistered', ...place, ...identity, version: '1.0.1' }));
 
+  describe('with a key', () => {
+    const keyed = (publicKey: string): GatewayNodeEvent => ({ ...registered, ...{ publicKey } }) as GatewayNodeEvent;
+    it('registers it', () =>
+      given()
+        .when(report({ publicKey: 'one' }))
+        .results(keyed('one')));
+    it('says it once', () =>
+      given(keyed('one'))
+        .when(report({ publicKey: 'one' }))
+        .results());
+    it('registers another one in its place', () =>
+      given(registered, keyed('one'))
+        .when(report({ publicKey: 'two' }))
+        .results(keyed('two')));
+    it('keeps it where a report says none, also when the node is another now', () => {
+      given(keyed('one')).when(report()).results();
+      given(keyed('one'))
+        .when(report({ version: '2' }))
+        .results({ ...keyed('one'), version: '2' } as GatewayNodeEvent);
+    });
+  });
+
   const silent: readonly [string, Partial<AppliedConfig>][] = [
     ['has only followed the log', { position: '99' }],
     ['took another time to compile', { ms: 99 }],

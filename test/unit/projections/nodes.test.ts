@@ -35,6 +35,18 @@ describe('the fleet', () => {
     expect(b?.applied).to.include({ revision: '9', at: '2026-03-01T00:00:03.000Z' });
   });
 
+  it('knows the key of a node, since when, and which one it took the place of', () => {
+    const keyed = (publicKey: string, version?: string): GatewayNodeEvent =>
+      ({ ...registered('a', version), ...{ publicKey } }) as GatewayNodeEvent;
+    const keyAfter = (...events: readonly GatewayNodeEvent[]) =>
+      listNodes(folded(nodesProjection, ...events), org)[0]?.key;
+    expect(keyAfter(registered('a'))).to.equal(undefined);
+    const first = { publicKey: 'one', since: '2026-03-01T00:00:01.000Z' };
+    expect(keyAfter(registered('a'), keyed('one'), keyed('one', '2'), registered('a'))).to.deep.equal(first);
+    const second = { publicKey: 'two', since: '2026-03-01T00:00:02.000Z', before: 'one' };
+    expect(keyAfter(registered('a'), keyed('one'), keyed('two'), keyed('two', '2'))).to.deep.equal(second);
+  });
+
   it('forgets a node that was deregistered, and knows nobody of another organisation', () => {
     const gone: GatewayNodeEvent = { type: 'GatewayDeregistered', ...node('a'), reason: 'asked' };
     const models = folded(nodesProjection, registered('a'), registered('c', '1', toOrgId('other')), gone);
