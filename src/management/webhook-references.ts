@@ -16,13 +16,15 @@ export async function webhookRemarks(
   store: EventStore,
   orgId: OrgId,
   document: ApiDocument,
+  /** Made by the same append. */
+  beside: ReadonlySet<string> = new Set(),
 ): Promise<readonly Warning[]> {
   const classic = isClassic(document) ? toOas(document) : undefined;
   const handlers = at(classic?.document ?? document, gatewayExtension, 'server', 'eventHandlers');
   const named = (Array.isArray(handlers) ? handlers : []).flatMap((handler, index) => {
     const id = textAt(handler, 'id') ?? '';
     const isStored = isOn(handler) && textAt(handler, 'type') === 'webhook' && !textAt(handler, 'url');
-    return isStored && id !== '' ? [{ id, index }] : [];
+    return isStored && id !== '' && !beside.has(id) ? [{ id, index }] : [];
   });
   const looks = named.slice(0, maxLookedUp).map(async ({ id, index }): Promise<readonly Warning[]> => {
     if (await isThere(store, orgId, id)) return [];

@@ -236,6 +236,12 @@ describe('applying a set', () => {
     });
     const handler = { enabled: true, trigger: 'QuotaExceeded', type: 'webhook', id: 'ops' };
     const named = oas('orders', { server: { ...listenAt('/orders/').server, eventHandlers: [handler] } });
+    const remarks = async (objects: readonly JsonObject[]): Promise<string> =>
+      JSON.stringify((await send(objects, {}, '?dryRun=true')).json);
+    expect(await remarks([named]))
+      .to.contain('eventHandlers/0/id')
+      .and.contain('webhook_not_found');
+    expect(await remarks([named, hook()])).not.to.contain('webhook_not_found');
     expect(await applied([named, hook({ secret: 'one' })])).to.deep.equal([
       'created webhook ops',
       'created api orders',

@@ -6,11 +6,13 @@ import { named as withKeyNames } from '../../../domain/document-secrets.ts';
 import type { Problem } from '../../../domain/errors.ts';
 import { type ApiId, apiStream, toApiId } from '../../../domain/ids.ts';
 import { at, objectAt, withMember } from '../../../domain/json.ts';
+import { bounded } from '../api-change.ts';
 import { nextDocument } from '../api-next.ts';
 import { type CertificateReferences, certificateReferences } from '../certificate-references.ts';
 import { comparable, sha256Hex, withDerivedFields } from '../derived-fields.ts';
 import { maskedObject } from '../held-secrets.ts';
 import { expectedOf, type Loaded, loadApi } from '../load.ts';
+import { webhookRemarks } from '../webhook-references.ts';
 import {
   type ApplyContext,
   type ApplyItem,
@@ -44,6 +46,7 @@ export async function applyApi(context: ApplyContext, object: SetObject, index: 
   const named = same
     ? noReferences
     : await certificateReferences(deps.store, orgId, found.document, context.world.newCertificates);
+  const remarks = same ? [] : await webhookRemarks(deps.store, orgId, found.document, context.world.webhooks);
   if (named.problems.length > 0) return refusedItem(object, index, named.problems.map(inDocument));
   const labels = same && !owned.isTakenOver ? (same.labels ?? {}) : owned.labels;
   const next = same ? { ...found, document: same.document } : found;
@@ -53,7 +56,11 @@ export async function applyApi(context: ApplyContext, object: SetObject, index: 
   return {
     ...itemOf(object.id, loaded, next.document, withDerivedFields(events, current)),
     checks: named.checks,
-    ...{ index, change: events.length === 0 ? 'none' : current ? 'changed' : 'created', warnings: next.warnings },
+    ...{
+      index,
+      change: events.length === 0 ? 'none' : current ? 'changed' : 'created',
+      warnings: bounded([...next.warnings, ...remarks]),
+    },
     ...(labels.owner === undefined ? {} : { owner: labels.owner }),
     ...(current?.labels?.owner === undefined ? {} : { ownerBefore: current.labels.owner }),
     ...(current ? { before: shown(comparable(current)) } : {}),

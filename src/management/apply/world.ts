@@ -80,6 +80,8 @@ export type World = {
   readonly isPolicyNameTaken: (name: string, besides: string) => boolean;
   /** Certificates that the set makes, without private keys. */
   readonly newCertificates: ReadonlySet<string>;
+  /** Webhooks of the set. */
+  readonly webhooks: ReadonlySet<string>;
   /** Keys that still name the policy. */
   readonly keysWithPolicy: (id: string) => readonly string[];
 };
@@ -99,6 +101,7 @@ export function worldAfter(
   );
   return {
     newCertificates,
+    webhooks: new Set(objects.filter(({ kind }) => kind === 'webhook').map(({ id }) => id)),
     api: (id) => wanted.get(`api ${id}`)?.document ?? (gone.has(`api ${id}`) ? 'gone' : undefined),
     apiName: (id) => {
       const own = wanted.get(`api ${id}`);
