@@ -14,7 +14,7 @@ export type KeeperShared = {
   readonly log: Log;
   readonly now: () => number;
   readonly leaseMs: number;
-  readonly mayFold: () => boolean;
+  readonly mayFold: (name: string) => boolean;
   /** Of the leases of this process. */
   readonly owner: string;
   readonly onMoved: () => void;
@@ -154,7 +154,7 @@ export class ProjectionKeeper {
   #dependencies(onOpened: () => void): LoopDependencies {
     const { models, owner, now, leaseMs, mayFold, onMoved } = this.#shared;
     const takeLease = (): Lease | undefined =>
-      mayFold() ? models.lease(this.#name, owner, now(), leaseMs) : undefined;
+      mayFold(this.#name) ? models.lease(this.#name, owner, now(), leaseMs) : undefined;
     const onMovedOn = (): void => {
       this.#swap();
       onMoved();

@@ -19,8 +19,8 @@ export type ProjectorOptions = {
   readonly now?: () => number;
   /** How long a lease holds when it is not renewed. Default 15,000. */
   readonly leaseMs?: number;
-  /** While it is false, somebody else folds into the read models, and nothing is asked of them but where they are. */
-  readonly mayFold?: () => boolean;
+  /** While it is false for a projection, somebody else folds that one, and nothing is asked of it but where it is. */
+  readonly mayFold?: (name: string) => boolean;
 };
 
 export interface Projector {

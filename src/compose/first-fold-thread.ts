@@ -1,4 +1,4 @@
-/** Folds a log for the first time, up to its head or to the first trouble, and lets the read models go. Started by `first-fold.ts`. */
+/** Folds a log for the first time into some of its read models, up to its head or to the first trouble, and lets them go. Started by `first-fold.ts`. */
 import { enableCompileCache } from 'node:module';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Log } from '../../projections/projection-run.ts';
@@ -16,14 +16,14 @@ async function load(compileCache: string | undefined) {
   return { ...projector, ...models, ...store, ...projections };
 }
 
-async function run(port: MessagePort, { storeUrl, modelsPath, compileCache }: FirstFoldData): Promise<void> {
+async function run(port: MessagePort, { compileCache, ...data }: FirstFoldData): Promise<void> {
   const { openLog, openSqliteReadModels, projectionsFor, startProjector } = await load(compileCache);
   const trouble = new AbortController();
   port.on('message', () => trouble.abort());
-  const opened = await openLog(storeUrl, { readOnly: true });
-  const models = openSqliteReadModels(modelsPath);
+  const opened = await openLog(data.storeUrl, { readOnly: true });
+  const models = openSqliteReadModels(data.modelsPath);
   try {
-    const projections = projectionsFor(opened.store.can);
+    const projections = projectionsFor(opened.store.can).filter(({ name }) => data.projections.includes(name));
     const log = logTo(port, () => trouble.abort());
     const projector = startProjector({ store: opened.store, models, projections, log, signal: trouble.signal });
     // Rejects when it is stopped before.

@@ -1,4 +1,4 @@
-/** The first fold of a long log in a thread of its own (`first-fold-thread.ts`), while this one starts to serve. */
+/** The first fold of a long log in threads of its own (`first-fold-thread.ts`), while this one starts to serve. */
 import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -8,17 +8,21 @@ import type { Log } from '../../projections/projection-run.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import { severalConnectionsAreSafe } from '../stores/sqlite.ts';
 
-/** What the thread opens for itself. */
+/** What a thread opens for itself. */
 export type FirstFoldPlace = { readonly storeUrl: string; readonly modelsPath: string };
 
-/** `compileCache`: where this process keeps what it has compiled. */
-export type FirstFoldData = FirstFoldPlace & { readonly compileCache: string | undefined };
+/** `projections` by name. `compileCache`: where this process keeps what it has compiled. */
+export type FirstFoldData = FirstFoldPlace & {
+  readonly projections: readonly string[];
+  readonly compileCache: string | undefined;
+};
 
 export type FirstFoldLine = { readonly level: keyof Log; readonly message: string; readonly fields: object };
 
 export type FirstFold = {
-  /** Until it is over, however it ends, its leases are not to be asked for: a refused one waits for a transaction. */
-  readonly isGoing: boolean;
+  /** Of a projection. Until it is over, however it ends, the lease is not to be asked for: a refused one waits for a transaction. */
+  isGoing(projection: string): boolean;
+  /** Of all of them. */
   readonly ended: Promise<void>;
   /** Ends it before it is over; what was folded so far is kept. */
   stop(): Promise<void>;
@@ -29,10 +33,10 @@ type Start = FirstFoldPlace & {
   readonly models: ReadModelStore;
   readonly projections: readonly Projection[];
   readonly log: Log;
+  /** So few events are folded before a thread has started. Default 10,000. */
+  readonly fewEvents?: number;
 };
 
-/** So few events are folded before a thread has started. */
-const fewEvents = 10_000;
 /** A log that cannot tell how long it is is long when it has more than this. */
 const firstPage = 1_000;
 
@@ -42,22 +46,39 @@ export async function startFirstFold({
   models,
   projections,
   log,
+  fewEvents = 10_000,
   ...place
 }: Start): Promise<FirstFold | undefined> {
   const isWhole = ({ name }: Projection): boolean => models.generations(name).some((generation) => generation.isWhole);
   if (projections.every(isWhole) || /^memory:/i.test(place.storeUrl) || !severalConnectionsAreSafe()) return undefined;
-  return (await isLong(store)) ? fold(place, log) : undefined;
+  if (!(await isLong(store, fewEvents))) return undefined;
+  const [slow, quick] = [projections.filter(isSlow), projections.filter((projection) => !isSlow(projection))];
+  return together([slow, quick].map((group) => fold(group, place, log)));
 }
 
-const isLong = async (store: EventStore): Promise<boolean> =>
+/** One document per event takes most of the time. What serves and what gateways run from is there before. */
+const isSlow = ({ name }: Projection): boolean => name === 'history';
+
+function together(folds: readonly FirstFold[]): FirstFold {
+  return {
+    isGoing: (projection) => folds.some((one) => one.isGoing(projection)),
+    ended: Promise.all(folds.map(({ ended }) => ended)).then(() => undefined),
+    stop: async () => {
+      await Promise.all(folds.map((one) => one.stop()));
+    },
+  };
+}
+
+const isLong = async (store: EventStore, fewEvents: number): Promise<boolean> =>
   store.can.gapless
     ? Number(await store.head()) > fewEvents
     : !(await store.readAll({ after: '', limit: firstPage })).atHead;
 
-function fold(place: FirstFoldPlace, log: Log): FirstFold {
+function fold(group: readonly Projection[], place: FirstFoldPlace, log: Log): FirstFold {
+  const projections = group.map(({ name }) => name);
   const thread = new Worker(new URL(`./first-fold-thread${extname(import.meta.filename)}`, import.meta.url), {
     name: 'first-fold',
-    workerData: { ...place, compileCache: getCompileCacheDir() } satisfies FirstFoldData,
+    workerData: { ...place, projections, compileCache: getCompileCacheDir() } satisfies FirstFoldData,
   });
   let isGoing = true;
   const ended = new Promise<void>((resolve) => {
@@ -70,9 +91,7 @@ function fold(place: FirstFoldPlace, log: Log): FirstFold {
   // Whatever it was, the projector of this thread meets it again and says so in its status.
   thread.on('error', (error) => log.warn('the first fold goes on among requests', { reason: String(error) }));
   return {
-    get isGoing() {
-      return isGoing;
-    },
+    isGoing: (projection) => isGoing && projections.includes(projection),
     ended,
     async stop() {
       if (isGoing) thread.postMessage('stop');

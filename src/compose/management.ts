@@ -110,7 +110,7 @@ export async function startManagementRole(
 
 type Folded = { readonly store: EventStore; readonly models: SqliteReadModels; readonly log: ProcessLog };
 
-/** The projector, and the thread that folds in its place until a long log is folded once. */
+/** The projector, and the threads that fold in its place until a long log is folded once. */
 async function startFolding(
   { dataDirectory, store: { url: storeUrl } }: Settings,
   { store, models, log }: Folded,
@@ -120,7 +120,8 @@ async function startFolding(
   const place = { storeUrl, modelsPath: modelsIn(dataDirectory) };
   const firstFold = await startFirstFold({ ...place, store, models, projections, log });
   stack.defer(() => firstFold?.stop());
-  const projector = startProjector({ store, models, projections, log, mayFold: () => !firstFold?.isGoing });
+  const mayFold = (name: string): boolean => !firstFold?.isGoing(name);
+  const projector = startProjector({ store, models, projections, log, mayFold });
   stack.defer(() => projector.stop());
   return { projector, firstFold, background: afterFirstFold(store, firstFold) };
 }

@@ -22,7 +22,7 @@ export const maxPageBytes = 16 * 1024 * 1024;
 export const maxScannedPositions = 1_000;
 
 /** So many for a reader that can do without most payloads: the more on a page, the more of them are superseded. */
-export const maxSkimmedPositions = 5_000;
+export const maxSkimmedPositions = 4_000;
 
 /** Stored answers of commands are given out for 30 days; the record itself stays. */
 export const responseLifeMs = 30 * 24 * 3_600 * 1_000;

@@ -57,6 +57,12 @@ export class Generations {
     return row && Number(row['number']);
   }
 
+  /** Everything that readers see has been at the head of the log. */
+  areWhole(): boolean {
+    const part = "SELECT 1 FROM generations WHERE state = 'current' AND whole = 0";
+    return this.#database.prepare(part).get() === undefined;
+  }
+
   one(projection: string, number: number): Generation | undefined {
     const row = this.#database
       .prepare(`SELECT ${columns} FROM generations WHERE number = ? AND projection = ?`)

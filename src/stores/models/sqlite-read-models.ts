@@ -140,6 +140,7 @@ export class SqliteReadModels implements ReadModelStore, Disposable {
     options: CommitOptions = {},
   ): boolean {
     const { lease, isWhole = false, becomesCurrent = false } = options;
+    this.#firstFill.lookAgain();
     const isMoved = this.#transaction(() => {
       if (lease && !this.#generations.isHeld(projection, lease)) return false;
       const current = this.#generations.current(projection);
@@ -156,7 +157,8 @@ export class SqliteReadModels implements ReadModelStore, Disposable {
       }
       return true;
     });
-    if (isMoved && isWhole) this.#firstFill.end();
+    // Another connection may write what is not whole yet.
+    if (isMoved && isWhole && this.#generations.areWhole()) this.#firstFill.end();
     return isMoved;
   }
 
