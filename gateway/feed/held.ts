@@ -28,9 +28,11 @@ export function hold({ format, logId, era, position, revision, objects }: Gatewa
 export function follow(held: HeldSnapshot, changes: readonly GatewayChange[], position: string): HeldSnapshot {
   const due = changes.filter((change) => change.position > held.revision);
   const others = due.filter((change) => kindOf(change) !== 'key');
-  const { objects } = others.length === 0 ? held : applyChanges(held, others, position);
+  const { objects, revision } = others.length === 0 ? held : applyChanges(held, others, position);
   const keys = held.keys.with(due.flatMap(keyChange));
-  return { ...held, objects, keys, position, revision: due.at(-1)?.position ?? held.revision };
+  const keyRevision = due.findLast((change) => kindOf(change) === 'key')?.position ?? '';
+  // What is there for other gateways only is no change of this one.
+  return { ...held, objects, keys, position, revision: keyRevision > revision ? keyRevision : revision };
 }
 
 const kindOf = (change: GatewayChange): string => (change.op === 'upsert' ? change.object.kind : change.kind);

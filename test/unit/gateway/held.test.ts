@@ -59,6 +59,18 @@ describe('a held configuration', () => {
     expect([sizeOf(after), after.revision, after.position]).to.deep.equal([2, positionText(2), positionText(9)]);
   });
 
+  it('does not count what is there for other gateways only', () => {
+    const [snapshot] = history([['key', 1]]);
+    const before = hold(snapshot ?? new MemoryFeed().current);
+    const elsewhere = { op: 'remove', position: positionText(2), kind: 'api', id: 'api-1', elsewhere: true } as const;
+    const after = follow(before, [elsewhere], positionText(2));
+    expect([after.revision, after.position]).to.deep.equal([positionText(1), positionText(2)]);
+    const gone: GatewayChange = { op: 'remove', position: positionText(3), kind: 'key', id: keyId('key-1') };
+    expect(follow(after, [gone, { ...elsewhere, position: positionText(4) }], positionText(4)).revision).to.equal(
+      positionText(3),
+    );
+  });
+
   it('shares what did not change', () => {
     const [, second, third] = history([
       ['api', 1],
