@@ -1,4 +1,4 @@
-/** The first fold of a long log in threads of its own (`first-fold-thread.ts`), while this one starts to serve. */
+/** The first fold of a long log in threads of its own (`first-fold-worker.ts`), while this one starts to serve. */
 import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -9,7 +9,7 @@ import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import { severalConnectionsAreSafe } from '../stores/sqlite.ts';
 
 /** What a thread opens for itself. */
-export type FirstFoldPlace = { readonly storeUrl: string; readonly modelsPath: string };
+type FirstFoldPlace = { readonly storeUrl: string; readonly modelsPath: string };
 
 /** `projections` by name. `compileCache`: where this process keeps what it has compiled. */
 export type FirstFoldData = FirstFoldPlace & {
@@ -76,7 +76,7 @@ const isLong = async (store: EventStore, fewEvents: number): Promise<boolean> =>
 
 function fold(group: readonly Projection[], place: FirstFoldPlace, log: Log): FirstFold {
   const projections = group.map(({ name }) => name);
-  const thread = new Worker(new URL(`./first-fold-thread${extname(import.meta.filename)}`, import.meta.url), {
+  const thread = new Worker(new URL(`./first-fold-worker${extname(import.meta.filename)}`, import.meta.url), {
     name: 'first-fold',
     workerData: { ...place, projections, compileCache: getCompileCacheDir() } satisfies FirstFoldData,
   });
