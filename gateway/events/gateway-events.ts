@@ -128,7 +128,7 @@ export class GatewayEvents {
     const isLate = new Promise<void>((resolve) => deadline.addEventListener('abort', () => resolve(), { once: true }));
     await Promise.race([this.#flushing, isLate]);
     this.#stop.abort();
-    await this.#opening;
+    await Promise.race([this.#opening, isLate]);
     await this.#outbox?.stop(Math.min(deadlineMs, lingerMs));
   }
 

@@ -1,4 +1,5 @@
 /** Numbers entries and carries them into the outbox in batches, in order, until the disk has taken them. */
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Marker, RecordLane } from '../../domain/record-log.ts';
 import type { Clock, Log } from '../ports.ts';
@@ -38,7 +39,8 @@ export class OutboxWriter {
   /** Writes what waits, gives up at the deadline, and ends the run. */
   async end(deadlineMs: number): Promise<void> {
     const deadline = setTimeout(() => this.#giveUp.abort(), deadlineMs);
-    while (this.#running && !this.#giveUp.signal.aborted) await this.#running;
+    const isLate = once(this.#giveUp.signal, 'abort');
+    while (this.#running && !this.#giveUp.signal.aborted) await Promise.race([this.#running, isLate]);
     clearTimeout(deadline);
     if (!this.#giveUp.signal.aborted) await this.#lane.end(this.#sequence);
   }
