@@ -30,9 +30,10 @@ export function follow(held: HeldSnapshot, changes: readonly GatewayChange[], po
   const others = due.filter((change) => kindOf(change) !== 'key');
   const { objects, revision } = others.length === 0 ? held : applyChanges(held, others, position);
   const keys = held.keys.with(due.flatMap(keyChange));
-  const keyRevision = due.findLast((change) => kindOf(change) === 'key')?.position ?? '';
+  const ofKeys = due.filter((change) => kindOf(change) === 'key').map((change) => change.position);
   // What is there for other gateways only is no change of this one.
-  return { ...held, objects, keys, position, revision: keyRevision > revision ? keyRevision : revision };
+  const newest = [revision, ...ofKeys].toSorted().at(-1) ?? revision;
+  return { ...held, objects, keys, position, revision: newest };
 }
 
 const kindOf = (change: GatewayChange): string => (change.op === 'upsert' ? change.object.kind : change.kind);
