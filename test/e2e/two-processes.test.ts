@@ -1,5 +1,5 @@
 /** Management and gateway as two processes: a change is served, an outage of management is not noticed, and is made up for. */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { startSampleUpstream } from '../../src/compose/demo.ts';
@@ -83,6 +83,11 @@ describe('management and gateway in two processes', function () {
     (await fetch(`${url}/${id}/`)).status;
   const served = (node: SvcProcess, id: string): Promise<boolean> =>
     eventually(async () => (await statusOf(node, id)) === 200, waitMs);
+  const isOnDisk = (node: string, id: string): boolean => {
+    const generations = folder.file(node, 'gateway', 'generations');
+    const whole = readdirSync(generations).filter((name) => name.endsWith('.json'));
+    return whole.some((name) => readFileSync(join(generations, name), 'utf8').includes(`"/${id}/"`));
+  };
   const ready = async ({ control }: SvcProcess) => {
     const answer = await fetch(`${control}/readyz`);
     const body = (await answer.json()) as Readonly<Record<string, unknown>>;
@@ -106,6 +111,8 @@ describe('management and gateway in two processes', function () {
     const before = await startGateway('edge-1');
     await put('kept');
     await served(before, 'kept');
+    // What is killed sooner starts with the configuration before.
+    await eventually(() => isOnDisk('edge-1', 'kept'), waitMs);
     await killManagement();
     expect(await statusOf(before, 'kept')).to.equal(200);
     expect(await ready(before)).to.include({ code: 200 });
