@@ -1,11 +1,12 @@
 /** What the bodies of requests about keys and policies say, once they are judged: documents in one form. */
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import type { ErrorObject } from 'ajv/dist/2020.js';
 import { keyInvalid, type Problem, policyInvalid } from '../../domain/errors.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { isObject, objectAt, pointerStep, textAt, withoutMember } from '../../domain/json.ts';
 import { expressionOf, isPlainAddress } from '../../gateway/access/path-grant.ts';
 import { expressionFault } from '../../gateway/expressions.ts';
 import type { Sent } from './bodies.ts';
+import { lateSchema } from './late-schema.ts';
 import { readPatchBody } from './patch-body.ts';
 import { accessSchemas } from './schemas/access.ts';
 
@@ -25,13 +26,11 @@ export type AccessBodies = {
 
 const maxMetadataBytes = 16 * 1024;
 
-/** Compiles the schemas once. */
 export function createAccessBodies(): AccessBodies {
-  const ajv = new Ajv2020({ allErrors: true, strict: false });
   const judged = (name: string, refuse: (problems: readonly Problem[]) => Error) => {
-    const validate = ajv.compile(accessSchemas[name] as JsonObject);
+    const validate = lateSchema(accessSchemas[name] as JsonObject);
     return (body: JsonObject): void => {
-      const problems = validate(body) ? furtherProblems(body) : (validate.errors ?? []).map(problemOf);
+      const problems = validate(body) ? furtherProblems(body) : validate.errors.map(problemOf);
       if (problems.length > 0) throw refuse(problems.slice(0, maxProblems));
     };
   };

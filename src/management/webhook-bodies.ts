@@ -1,10 +1,11 @@
 /** What the bodies of requests about webhooks say, once they are judged: documents in one form. */
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import type { ErrorObject } from 'ajv/dist/2020.js';
 import { durationMs } from '../../domain/api/duration.ts';
 import { nearestName, type Problem, webhookInvalid } from '../../domain/errors.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { isObject, pointerStep, textAt, withoutMember } from '../../domain/json.ts';
 import { isWebhookTrigger, type WebhookTrigger, webhookTriggers } from '../../domain/webhook-body.ts';
+import { lateSchema } from './late-schema.ts';
 import { webhookSchemas } from './schemas/webhook.ts';
 
 /** `id` as in the body, where it is one. A `secret` that is not there was not sent. */
@@ -19,15 +20,13 @@ export type WebhookBodies = {
   readonly redelivery: (body: JsonObject) => readonly string[] | 'all';
 };
 
-/** Compiles the schema once. */
 export function createWebhookBodies(): WebhookBodies {
-  const ajv = new Ajv2020({ allErrors: true, strict: false });
-  const validate = ajv.compile(webhookSchemas['WebhookRequest'] as JsonObject);
-  const validateRedelivery = ajv.compile(webhookSchemas['WebhookRedelivery'] as JsonObject);
+  const validate = lateSchema(webhookSchemas['WebhookRequest'] as JsonObject);
+  const validateRedelivery = lateSchema(webhookSchemas['WebhookRedelivery'] as JsonObject);
   return {
     change: withOwnNames,
     webhook: (body) => {
-      const problems = validate(body) ? [] : (validate.errors ?? []).map(problemOf);
+      const problems = validate(body) ? [] : validate.errors.map(problemOf);
       refuse(problems.length > 0 ? problems : twiceNamed(body));
       const { id, org_id: _, updatedAt: __, ...document } = withOwnNames(body);
       const whole = { ...defaults, ...document, headers: headerList(document['headers'] ?? []) };
@@ -42,7 +41,7 @@ export function createWebhookBodies(): WebhookBodies {
       throw webhookInvalid([{ pointer: '/trigger', code: 'trigger_unknown', message: hint }]);
     },
     redelivery: (body) => {
-      refuse(validateRedelivery(body) ? [] : (validateRedelivery.errors ?? []).map(problemOf));
+      refuse(validateRedelivery(body) ? [] : validateRedelivery.errors.map(problemOf));
       const { ids, all } = body as { readonly ids?: readonly string[]; readonly all?: boolean };
       if ((ids === undefined) === (all === undefined)) refuse([oneOfBoth]);
       return ids === undefined ? 'all' : [...new Set(ids)];

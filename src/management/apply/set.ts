@@ -1,26 +1,23 @@
 /** Reads a declarative set out of the body of a request: every problem of its form at once, each with its place. */
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { ErrorObject } from 'ajv/dist/2020.js';
 import { defaultOwner, type SetKind, type SetObject, setKinds } from '../../../domain/apply.ts';
 import { nearestName, type Problem } from '../../../domain/errors.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { isObject, pointerStep, textAt } from '../../../domain/json.ts';
+import { lateSchema } from '../late-schema.ts';
 import { setObjectSchemas } from '../schemas/apply.ts';
 
 /** The problems of the form of one object; pointers begin at the object. */
 export type JudgeObject = (value: Json) => readonly Problem[];
 
-/** Compiles the schemas once. */
 export function createJudgeObject(): JudgeObject {
-  const ajv = new Ajv2020({ allErrors: true, strict: false });
-  const validators = Object.fromEntries(setKinds.map((kind) => [kind, ajv.compile(setObjectSchemas[kind])]));
+  const validators = Object.fromEntries(setKinds.map((kind) => [kind, lateSchema(setObjectSchemas[kind])]));
   return function judgeObject(value) {
     if (!isObject(value)) return [{ pointer: '', code: 'type', message: 'must be an object' }];
     const kind = String(value['kind']);
-    const validate = Object.hasOwn(validators, kind) ? (validators[kind] as ValidateFunction) : undefined;
+    const validate = Object.hasOwn(validators, kind) ? validators[kind] : undefined;
     if (!validate) return [unknownKind(value['kind'])];
-    return validate(value)
-      ? []
-      : (validate.errors ?? []).map((error) => problemOf(error, setObjectSchemas[kind as SetKind]));
+    return validate(value) ? [] : validate.errors.map((error) => problemOf(error, setObjectSchemas[kind as SetKind]));
   };
 }
 

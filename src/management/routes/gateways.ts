@@ -1,5 +1,4 @@
 /** The gateways of this installation: what each of them runs, the reports in which they say so, and forgetting one that is gone. */
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { type Position, padPosition, shortPosition } from '../../../domain/event-store.ts';
 import type { NodeError } from '../../../domain/gateway-node.ts';
@@ -13,6 +12,7 @@ import { readJsonObject } from '../bodies.ts';
 import type { Call } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
+import { lateSchema } from '../late-schema.ts';
 import { demandReporter, registeredKey } from '../node-keys.ts';
 import { goneAfterMs, type LastSeen, lagOf } from '../nodes.ts';
 import { minRevision } from '../parameters.ts';
@@ -159,11 +159,10 @@ async function forget({ params, caller }: Call, { nodes }: Services): Promise<Re
 
 export type JudgeReport = (report: Json) => readonly string[];
 
-/** Compiles the schema once. */
 export function createJudgeReport(): JudgeReport {
-  const validate = new Ajv2020({ allErrors: true, strict: false }).compile(feedSchemas['GatewayReport'] as JsonObject);
+  const validate = lateSchema(feedSchemas['GatewayReport'] as JsonObject);
   return (report) =>
-    validate(report) ? [] : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+    validate(report) ? [] : validate.errors.map(({ instancePath, message }) => `${instancePath} ${message}`);
 }
 
 const example = {

@@ -1,11 +1,12 @@
 /** What the bodies of requests about tokens say, once they are judged: names that exist, times in one form, durations in ms. */
-import { Ajv2020 } from 'ajv/dist/2020.js';
+
 import { durationMs } from '../../../domain/api/duration.ts';
 import { nearestName, type Problem } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import type { TokenTerms } from '../../../domain/token.ts';
 import { readJsonObject } from '../bodies.ts';
 import { Rejection } from '../errors.ts';
+import { lateSchema } from '../late-schema.ts';
 import type { Roles } from '../roles.ts';
 import { tokenSchemas } from '../schemas/token.ts';
 import { scopeNames } from '../scopes.ts';
@@ -26,15 +27,13 @@ const maxOverlapMs = 7 * 24 * 3_600_000;
 /** `apis`: null for every one, which only a token has that is not narrowed. */
 export type TokenChange = Partial<Omit<TokenTerms, 'apis'>> & { readonly apis?: TokenTerms['apis'] | null };
 
-/** Compiles the schemas once. */
 export function createTokenBodies(roles: Roles): TokenBodies {
-  const ajv = new Ajv2020({ allErrors: true, strict: false });
   const judged = (name: keyof typeof tokenSchemas & string) => {
-    const validate = ajv.compile<TokenChange & { readonly overlap?: string }>(tokenSchemas[name] as JsonObject);
+    const validate = lateSchema<TokenChange & { readonly overlap?: string }>(tokenSchemas[name] as JsonObject);
     return (body: Uint8Array) => {
       const value: unknown = readJsonObject(body);
       if (validate(value)) return value;
-      const problems = (validate.errors ?? []).map(({ instancePath, keyword, message = '', params }) => {
+      const problems = validate.errors.map(({ instancePath, keyword, message = '', params }) => {
         const key = String(params['additionalProperty'] ?? params['missingProperty'] ?? '');
         return problem(`${instancePath}${key === '' ? '' : `/${key}`}`, keyword, message);
       });
