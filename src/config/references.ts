@@ -16,7 +16,10 @@ export function resolveValue(
   if (Array.isArray(written)) return resolveItems(written, env);
   if (typeof written !== 'string') return { value: written };
   const reference = /^\$(env|file):(.*)$/s.exec(written);
-  if (!reference) return { value: isText ? fromText(written, schema) : written };
+  if (!reference) {
+    const value = isText ? fromText(written, schema) : written;
+    return Array.isArray(value) ? resolveItems(value, env) : { value };
+  }
   const followed = follow(reference[1] === 'env' ? 'env' : 'file', reference[2] ?? '', env);
   if ('problem' in followed) return followed;
   return { value: fromText(followed.text, schema), via: written };

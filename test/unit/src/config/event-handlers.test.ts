@@ -37,6 +37,12 @@ describe('gateway.event_handlers', () => {
     expect(settings.gateway.webhookAllowLinkLocal).to.equal(false);
   });
 
+  it('follow references in the environment too', () => {
+    const list = JSON.stringify([{ ...hook, url: 'https://a.example/', secret: '$env:SECRET' }]);
+    const { settings } = loadSettings({ env: { SVC_GW_EVENTHANDLERS: list, SECRET: 'own' } });
+    expect(settings.gateway.eventHandlers[0]).to.have.nested.property('target.secret', 'own');
+  });
+
   const refused: readonly (readonly [what: string, handler: Handlers[number], text: string])[] = [
     ['an unknown trigger', { ...hook, trigger: 'AuthFailures', id: 'a' }, 'did you mean "AuthFailure"?'],
     ['a handler in JavaScript', { ...hook, type: 'custom' }, 'must be one of webhook, log'],
