@@ -39,6 +39,6 @@ const keptRing = (keyRing: KeyRing): KeptRing => ({
 /** Commands that nobody waits for to be readable. */
 export function keyCommands(store: EventStore, keyRing: KeyRing, now: () => Date): Commands {
   const seal = sealerOf(keyRing);
-  const personal = createPersonalData(seal, keyRing, keyRing);
+  const personal = createPersonalData(seal, keyRing);
   return createCommands({ store, seal, personal, now, settled: async () => {} });
 }

@@ -13,12 +13,12 @@ import { certificateAtRevision, certificateDocument } from './config-objects.ts'
 import { comparable } from './derived-fields.ts';
 import { maskedObject } from './held-secrets.ts';
 import { loadKey, loadOrganisation, loadPolicy, loadToken, loadWebhook } from './load.ts';
-import type { PersonalData, PersonalName } from './personal-data.ts';
+import type { PersonalData, PersonalName, ReadPersonal } from './personal-data.ts';
 import { apiAtRevision } from './time-travel.ts';
 
-type Reads = { readonly models: DocumentReader; readonly personal: Pick<PersonalData, 'open'> };
+type Reads = { readonly models: DocumentReader; readonly personal: Pick<PersonalData, 'reader'> };
 
-/** The entries of a page. Few actors do most of what stands there: each is looked up once. */
+/** The entries of a page. Few actors do most of what stands there, under few keys: each is looked up once. */
 export function readableEntries(
   { models, personal }: Reads,
   orgId: OrgId,
@@ -31,21 +31,22 @@ export function readableEntries(
     named.set(key, known);
     return known;
   };
-  return Promise.all(entries.map((entry) => readableEntry(personal, nameOnce, entry)));
+  const read = personal.reader();
+  return Promise.all(entries.map((entry) => readableEntry(read, nameOnce, entry)));
 }
 
 type NameActor = (actor: AuditEntry['actor']) => JsonObject;
 
 /** With the caller's address and name in the place of sealed texts, and without them once their key is gone. */
 async function readableEntry(
-  personal: Reads['personal'],
+  read: ReadPersonal,
   nameActor: NameActor,
   { ip, actorDetail, ...entry }: AuditEntry,
 ): Promise<JsonObject> {
   const { aggregate, type, actor } = entry;
   const stream = `${aggregate.kind}-${aggregate.id}`;
   const open = async (name: PersonalName, sealed: string | undefined) =>
-    sealed === undefined ? undefined : personal.open(sealed, { stream, type, name });
+    sealed === undefined ? undefined : read(sealed, { stream, type, name });
   const [address, person] = [await open('ip', ip), await open('actorDetail', actorDetail)];
   const shown = { ...nameActor(actor), ...(person === undefined ? {} : { detail: person }) };
   return { ...entry, actor: shown, ...(address === undefined ? {} : { ip: address }) };

@@ -2,7 +2,7 @@
 import type { Json, JsonObject, Secret } from '../../domain/event.ts';
 import { isObject } from '../../domain/json.ts';
 
-type SealedSecret = Extract<Secret, { readonly kid: string; readonly ct: string }>;
+export type SealedSecret = Extract<Secret, { readonly kid: string; readonly ct: string }>;
 
 /** Seals one secret for its place; what is sealed can be opened at that place only. */
 export type Seal = (

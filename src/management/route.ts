@@ -37,7 +37,7 @@ export type Services = {
   readonly models: ReadModelStore;
   readonly projector: Pick<Projector, 'waitFor' | 'readable' | 'status' | 'staleMs' | 'rebuild' | 'retry' | 'skip'>;
   /** Opens what is personal in the history, for those who may read it. */
-  readonly personal: Pick<PersonalData, 'open'>;
+  readonly personal: Pick<PersonalData, 'reader'>;
   /** Opens secrets for a new place, and destroys them. */
   readonly secrets: HeldSecrets & Pick<KeptRing, 'shred'>;
   readonly commands: Commands;

@@ -171,7 +171,7 @@ function createServices(
   const { publicGateways = [] } = settings;
   const blastRadius = createBlastRadius(models, made.organisations.home);
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
-  const personal = createPersonalData(seal, secrets, secrets);
+  const personal = createPersonalData(seal, secrets);
   const [accessBodies, webhookBodies] = [createAccessBodies(), createWebhookBodies()];
   const checks = { check: createCheckApi(), validate: createValidateOpenApi() };
   return {

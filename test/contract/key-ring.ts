@@ -68,6 +68,18 @@ export function keyRingContract(name: string, make: () => Promise<RingHome>): vo
         expect(await again.open(sealed, place)).to.equal(clear);
       });
 
+      it('opens with what its key gives for many, at its place only, and not once the key is asked for after a shred', async () => {
+        await using ring = await open();
+        const [one, other] = [await ring.seal(clear, place), await ring.seal('other', { ...place, stream: 'cert-2' })];
+        const unseal = await ring.opener(one.kid);
+        expect([unseal?.(one, place), unseal?.(one, place)]).to.deep.equal([clear, clear]);
+        expect(() => unseal?.(one, { ...place, type: 'Other' })).to.throw();
+        expect(() => unseal?.(other, { ...place, stream: 'cert-2' })).to.throw();
+        expect(await ring.opener('nothing')).to.equal(undefined);
+        await ring.shred(one.kid);
+        expect(await ring.opener(one.kid)).to.equal(undefined);
+      });
+
       it('has the form of the log: A256GCM, 96-bit IV, 128-bit tag, base64url', async () => {
         await using ring = await open();
         const sealed = await ring.seal(clear, place);

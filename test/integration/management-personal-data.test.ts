@@ -63,12 +63,13 @@ describe("the caller's address", () => {
     await createFrom(address, 'moved');
     const [first, second] = await storedOf('moved');
     const { keyRing } = management;
-    const personal = createPersonalData(sealerOf(keyRing), keyRing, keyRing);
+    const personal = createPersonalData(sealerOf(keyRing), keyRing);
+    const read = personal.reader();
     const text = first!.meta['ip']!;
-    expect(await personal.open(text, { ...first!, name: 'ip' })).to.equal(address);
-    expect(await personal.open(text, { ...first!, name: 'actorDetail' })).to.equal(undefined);
-    expect(await personal.open(text, { ...second!, name: 'ip' })).to.equal(undefined);
-    expect(await personal.open(text, { ...first!, stream: 'api-other', name: 'ip' })).to.equal(undefined);
+    expect(await read(text, { ...first!, name: 'ip' })).to.equal(address);
+    expect(await read(text, { ...first!, name: 'actorDetail' })).to.equal(undefined);
+    expect(await read(text, { ...second!, name: 'ip' })).to.equal(undefined);
+    expect(await read(text, { ...first!, stream: 'api-other', name: 'ip' })).to.equal(undefined);
   });
 
   it('is the one that a trusted proxy names, with the person that it has signed in, who gets no right by it', async () => {

@@ -11,6 +11,11 @@ export interface KeyRing extends AsyncDisposable {
   seal(clear: string, place: SecretPlace, kid?: string): Promise<SealedSecret>;
   /** Rejects with `key_missing` after a shred, with `secret_unreadable` when the secret was changed or stands elsewhere. */
   open(secret: SealedSecret, place: SecretPlace): Promise<string>;
+  /**
+   * What opens secrets under the key, which is looked up now, for one answer that shows many; it fails as `open` does.
+   * Undefined when the ring has no such key. Rejects when it is there and does not unwrap.
+   */
+  opener(kid: string): Promise<OpenSealed | undefined>;
   /** Whether the ring holds the key and it unwraps. Rejects when it is there and does not. */
   has(kid: string): Promise<boolean>;
   /** Makes the key with this name unless the ring has it. */
@@ -25,6 +30,8 @@ export interface KeyRing extends AsyncDisposable {
   rotate(onProgress?: (progress: RotationProgress) => void): Promise<RotationResult>;
   close(): Promise<void>;
 }
+
+export type OpenSealed = (secret: SealedSecret, place: SecretPlace) => string;
 
 /** `masters` from the newest; those without keys may be forgotten once no backup needs them. */
 export type RingStatus = {
@@ -134,6 +141,13 @@ class WrappingKeyRing implements KeyRing {
 
   async open(secret: SealedSecret, place: SecretPlace): Promise<string> {
     return openSecret(await this.#dataKey(secret.kid), secret, place);
+  }
+
+  async opener(kid: string): Promise<OpenSealed | undefined> {
+    const key = await this.#table.get(kid);
+    if (!key) return undefined;
+    const clear = await this.#unwrap(key);
+    return (secret, place) => openSecret(clear, secret, place);
   }
 
   async has(kid: string): Promise<boolean> {

@@ -40,8 +40,8 @@ describe('an address', () => {
   for (const text of ['', 'no JSON', '{}', '"192.0.2.7"', '{"kid":"a"}']) {
     it(`is not shown of ${JSON.stringify(text)}, which is nothing that was sealed`, async () => {
       const never = () => Promise.reject(new Error('is not asked'));
-      const personal = createPersonalData(never, { ensure: never }, { has: never, open: never });
-      expect(await personal.open(text, { stream: 'api-a', type: 'ApiActivated', name: 'ip' })).to.equal(undefined);
+      const personal = createPersonalData(never, { ensure: never, opener: never });
+      expect(await personal.reader()(text, { stream: 'api-a', type: 'ApiActivated', name: 'ip' })).to.equal(undefined);
     });
   }
 });
