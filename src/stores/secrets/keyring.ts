@@ -31,7 +31,7 @@ export interface KeyRing extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export type OpenSealed = (secret: SealedSecret, place: SecretPlace) => string;
+type OpenSealed = (secret: SealedSecret, place: SecretPlace) => string;
 
 /** `masters` from the newest; those without keys may be forgotten once no backup needs them. */
 export type RingStatus = {
