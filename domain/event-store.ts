@@ -21,6 +21,8 @@ export type Superseding = {
   readonly types: readonly string[];
   readonly by: readonly string[];
   readonly maxSchema: number;
+  /** Nobody misses them: they may be left out altogether. */
+  readonly isOmitted?: boolean;
 };
 
 /** An event on its way in. `data` is UTF-8 JSON text after sealing; `id` is a UUID that is unique in the whole log. */
@@ -106,7 +108,8 @@ export interface EventStore {
   /**
    * Every matching event after `after` exactly once, in order, from catch-up to live without a seam (P9). Empty batches move
    * the checkpoint when the filter matches nothing (P10). Ends when the signal aborts. With `superseding`, until it is
-   * caught up for the first time, an event that a later one of its batch supersedes may come with an empty payload.
+   * caught up for the first time, an event that a later one of its batch supersedes may come with an empty payload, or not at
+   * all where the rule says so.
    */
   subscribe(options: {
     readonly after: Position;

@@ -17,7 +17,7 @@ import {
   organisation,
   withFlag,
 } from './api-entries.ts';
-import { leavesNothing, type Projection } from './projection.ts';
+import type { Projection } from './projection.ts';
 import type { DocumentChange, DocumentReader } from './read-model-store.ts';
 
 export type CatalogApi = ApiEntry & { readonly document: ApiDocument; readonly docSha256: string };
@@ -31,7 +31,7 @@ export const apiCatalog: Projection = {
   collections: [apis, apiEntries],
   filter: { categories: ['api'] },
   onPoison: 'park-by-stream',
-  superseded: leavesNothing,
+  superseded: 'nothing',
   apply: applyToCatalog,
 };
 

@@ -19,7 +19,7 @@ import {
   type ObjectOfKind,
   objectKey,
 } from './gateway-snapshot.ts';
-import { leavesNothing, type Projection } from './projection.ts';
+import type { Projection } from './projection.ts';
 import type { Checkpoint, DocumentChange, DocumentReader } from './read-model-store.ts';
 
 /**
@@ -48,7 +48,7 @@ export const gatewayConfig: Projection = {
   collections: [objects, removals, meta],
   filter: { categories: gatewayCategories },
   onPoison: 'stop',
-  superseded: leavesNothing,
+  superseded: 'nothing',
   apply: (recorded, documents) => {
     const change = changeOf(recorded, (key) => documents.get(objects, key)?.body as GatewayObject | undefined);
     return change ? keep(change, documents) : [];

@@ -2,7 +2,7 @@
 import { apiSuperseding } from '../domain/api/superseding.ts';
 import { type Batch, type EventStore, type Position, supersededIn } from '../domain/event-store.ts';
 import { Decoded } from './decoded.ts';
-import { unionOf } from './projection.ts';
+import { leavesNothing, unionOf } from './projection.ts';
 import type { ProjectionRun } from './projection-run.ts';
 
 /** So much is folded between two looks at the clock. */
@@ -115,7 +115,8 @@ class Lane {
 
   async #read(): Promise<void> {
     const filter = unionOf([...this.#seats.keys()].map(({ projection }) => projection.filter));
-    const superseding = this.#passesOver ? { superseding: apiSuperseding } : {};
+    const isOmitted = [...this.#seats.keys()].every(({ projection }) => leavesNothing(projection));
+    const superseding = this.#passesOver ? { superseding: { ...apiSuperseding, isOmitted } } : {};
     const batches = this.#store
       .subscribe({ after: this.#after, ...(filter && { filter }), ...superseding, signal: this.#signal })
       [Symbol.asyncIterator]();
@@ -145,7 +146,8 @@ class Lane {
     const superseded = this.#passesOver ? supersededIn(batch.events, apiSuperseding) : new Set();
     const decoded = batch.events.map((stored, index) => new Decoded(stored, { isSuperseded: superseded.has(index) }));
     for (const { events, checkpoint, isLast } of slices(decoded, batch.checkpoint)) {
-      await this.#each((run) => run.fold(events, checkpoint, { isSkimmed: superseded.size > 0, isLast }));
+      // What is missing altogether cannot be seen.
+      await this.#each((run) => run.fold(events, checkpoint, { isSkimmed: this.#passesOver, isLast }));
       if (this.#signal.aborted) return;
     }
   }

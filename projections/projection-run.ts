@@ -323,7 +323,8 @@ export class ProjectionRun {
 
   #changesOf(event: Decoded): readonly DocumentChange[] {
     if (!event.isSuperseded) return this.projection.apply(event.recorded(), this.#pending);
-    const left = this.projection.superseded?.(event.stored, this.#pending);
+    const { superseded } = this.projection;
+    const left = superseded === 'nothing' ? [] : superseded?.(event.stored, this.#pending);
     if (left) return left;
     throw new Incomplete();
   }

@@ -19,18 +19,22 @@ export type Projection = {
   /**
    * What an event leaves that a later one of the same batch supersedes (`domain/api/superseding.ts`), told from its envelope;
    * undefined when it has to be folded after all. Asked only while the log is read for the first time; absent: never.
+   * `nothing`: of a projection that keeps the last state of each object alone.
    */
-  readonly superseded?: (stored: StoredEvent, documents: DocumentReader) => readonly DocumentChange[] | undefined;
+  readonly superseded?:
+    | 'nothing'
+    | ((stored: StoredEvent, documents: DocumentReader) => readonly DocumentChange[] | undefined);
   /** Pure but for reads of its own documents, which already contain the changes of earlier events. */
   apply(event: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[];
 };
 
-/** For a projection that keeps the last state of each object alone. */
-export const leavesNothing = (): readonly DocumentChange[] => [];
-
 /** Whether nothing of it is missing when events of APIs that are superseded are not folded. */
 export const canPassOver = ({ superseded, filter }: Projection): boolean =>
   superseded !== undefined || filter.categories?.includes('api') === false;
+
+/** Whether it takes no notice of such events at all. */
+export const leavesNothing = ({ superseded, filter }: Projection): boolean =>
+  superseded === 'nothing' || filter.categories?.includes('api') === false;
 
 /** Whether an event is for this filter. */
 export const passes = ({ categories, types, streams }: Filter, { stream, type }: StoredEvent): boolean =>

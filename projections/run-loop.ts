@@ -21,7 +21,7 @@ const firstDelayMs = 50;
 const maxDelayMs = 10_000;
 const standbyMs = 200;
 /** While there is nothing whole to read, people wait for it. */
-const impatientMs = 25;
+const impatientMs = 50;
 
 export class RunLoop {
   readonly run: ProjectionRun;

@@ -14,7 +14,10 @@ export function inBatches(store: EventStore, sizes: readonly number[]): EventSto
     for (let turn = 0; rest.length > 0; turn++) {
       const batch = rest.splice(0, sizes[turn % sizes.length]);
       const left = superseding ? supersededIn(batch, superseding) : new Set();
-      const given = batch.map((event, place) => (left.has(place) ? { ...event, data: new Uint8Array() } : event));
+      const given = batch.flatMap((event, place) => {
+        if (!left.has(place)) return [event];
+        return superseding?.isOmitted ? [] : [{ ...event, data: new Uint8Array() }];
+      });
       yield { events: given, checkpoint: batch.at(-1)!.position };
     }
     yield { caughtUp: true, checkpoint: await store.head() };

@@ -42,6 +42,7 @@ export type StreamRange = {
 
 const envelope = 'position, stream, revision, event_id, type, schema, at_ms, encoding, meta';
 const columns = `${envelope}, data`;
+const place = 'position, stream, type, schema';
 
 /** Each list is NULL when the filter does not have it; lists are JSON arrays so that the statement is always the same. */
 const filtered = (selected: string): string => `SELECT ${selected} FROM events WHERE position > ?1 AND position <= ?2
@@ -87,7 +88,7 @@ export class SqliteLog {
     const scanned = superseding ? maxSkimmedPositions : maxScannedPositions;
     const end = filter ? Math.min(head, start + scanned) : head;
     const { events, isWhole } = superseding
-      ? this.#skim(this.#rows(`${envelope}, length(data) AS bytes`, { start, end, limit, filter }), limit, superseding)
+      ? this.#skim({ start, end, limit, filter }, superseding)
       : takePage(this.#rows(columns, { start, end, limit, filter }), limit);
     const last = Number(events.at(-1)?.row['position'] ?? start);
     const next = isWhole ? Math.max(start, end) : last;
@@ -103,10 +104,11 @@ export class SqliteLog {
     return this.database.prepare(filtered(selected)).iterate(start, end, ...lists, limit + 1);
   }
 
-  /** Payloads are read of those events alone that no later one of the page supersedes. */
-  #skim(found: Iterable<Row>, limit: number, superseding: Superseding): TakenPage {
-    const rows = [...found];
-    const taken = rows.slice(0, limit);
+  /** Events that no later one of the page supersedes are read whole, of the others the envelope at most. */
+  #skim(range: RowRange, superseding: Superseding): TakenPage {
+    const { isOmitted = false } = superseding;
+    const rows = [...this.#rows(`${isOmitted ? place : envelope}, length(data) AS bytes`, range)];
+    const taken = rows.slice(0, range.limit);
     const kept = (): readonly { readonly row: Row; readonly isKept: boolean }[] => {
       const passed = supersededIn(taken.map(toPlace), superseding);
       return taken.map((row, index) => ({ row, isKept: !passed.has(index) }));
@@ -117,10 +119,11 @@ export class SqliteLog {
       taken.splice(taken.length >> 1);
       page = kept();
     }
-    const payload = this.database.prepare('SELECT data FROM events WHERE position = ?');
-    const events = page.map(({ row, isKept }): PackableEvent => {
-      const position = row['position'] ?? 0;
-      return { row, data: isKept ? decode({ ...row, ...payload.get(position) }) : nothing };
+    const whole = this.database.prepare(`SELECT ${columns} FROM events WHERE position = ?`);
+    const events = page.flatMap(({ row, isKept }): readonly PackableEvent[] => {
+      if (!isKept) return isOmitted ? [] : [{ row, data: nothing }];
+      const found = whole.get(row['position'] ?? 0) ?? row;
+      return [{ row: found, data: decode(found) }];
     });
     return { events, isWhole: taken.length === rows.length };
   }

@@ -27,6 +27,7 @@ import {
   keyAttached,
   org,
 } from '../../support/given.ts';
+import { possibleEvents } from '../../support/possible-events.ts';
 
 const all = [apiCatalog, certificateList, historyProjection, gatewayConfig];
 
@@ -73,7 +74,7 @@ describe('folding', () => {
         fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 4 }),
         async (events, sizes) => {
           const store = new MemoryEventStore({ now: () => 0 });
-          await appendEvents(store, ...events);
+          await appendEvents(store, ...possibleEvents(events));
           const whole = await fold(store);
           const parts = await fold(inBatches(store, sizes));
           expect(parts.documents).to.deep.equal(whole.documents);

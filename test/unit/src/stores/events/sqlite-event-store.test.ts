@@ -193,6 +193,17 @@ describe('the SQLite event store', () => {
       expect(sizes(follower)).to.deep.equal([[...Array(2_999).fill(0), 100, 0, 20_000, plain]]);
     });
 
+    it('leaves out altogether what nobody misses', async () => {
+      const { store } = log();
+      await append(store, [write('a-1', 'any', changed(1), changed(2), event())]);
+      await append(store, [write('b-1', 'any', changed(3), changed(9_000))]);
+      await using follower = new Follower(store, { superseding: { ...superseding, isOmitted: true } });
+      await follower.until(() => follower.timesCaughtUp === 1);
+      const whole = await readWholeLog(store);
+      expect(follower.events).to.deep.equal([1, 2, 4].map((place) => whole[place]));
+      expect(follower.checkpoint).to.equal(await store.head());
+    });
+
     it('makes the page shorter when what it has to hand over has more than 16 MiB', async () => {
       const { store } = log();
       const noise = () => event({ data: Buffer.from(crypto.getRandomValues(new Uint8Array(60_000))) });
