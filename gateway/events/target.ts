@@ -32,7 +32,7 @@ type Held = { readonly entry: OutboxEntry; readonly cursor: Cursor; readonly lea
 const atOnce = 4;
 /** Of entries in memory. What is beyond stays in the log until there is room. */
 const maxHeld = 1_000;
-/** So many are delivered behind one that waits before the latter is written anew, so that a kill repeats few of them. */
+/** So many attempts end behind one that waits before the latter is written anew, so that a kill repeats few of them. */
 const maxBehind = 100;
 
 export class Target {
@@ -45,6 +45,8 @@ export class Target {
   readonly #stop = new AbortController();
   readonly #taken: Map<string, string>;
   readonly #moving = new Set<Held>();
+  /** By the id of the delivery. After a kill the log may have several entries of one: it lives once, as the last of them says. */
+  readonly #newest = new Map<string, Held>();
   readonly lowWater = new LowWater();
   #finished = 0;
   #isStopping = false;
@@ -77,11 +79,12 @@ export class Target {
       const held: Held = {
         ...{ entry, cursor },
         leave: () => {
+          if (this.#newest.get(entry.id) === held) this.#newest.delete(entry.id);
           this.lowWater.leave(mark);
           leave();
         },
       };
-      this.#await(held);
+      this.#enter(held);
     }
     this.#go();
   }
@@ -98,6 +101,29 @@ export class Target {
     for (const timer of this.#waiting.values()) clearTimeout(timer);
     if (this.#finished > 0) this.#writeAnew([...this.#ready.splice(0), ...this.#waiting.keys()]);
     this.#waiting.clear();
+  }
+
+  #enter(held: Held): void {
+    const { id } = held.entry;
+    const known = this.#newest.get(id);
+    if (known && isOlder(held.entry, known.entry)) {
+      held.leave();
+      return;
+    }
+    this.#newest.set(id, held);
+    if (known) this.#letGo(known);
+    this.#await(held);
+  }
+
+  /** What is under way ends by itself. */
+  #letGo(held: Held): void {
+    const index = this.#ready.indexOf(held);
+    const timer = this.#waiting.get(held);
+    if (index < 0 && timer === undefined) return;
+    if (index >= 0) this.#ready.splice(index, 1);
+    clearTimeout(timer);
+    this.#waiting.delete(held);
+    held.leave();
   }
 
   #await(held: Held): void {
@@ -153,8 +179,13 @@ export class Target {
       return;
     }
     const next = await judge(entry, sent, cursor);
-    if (next) this.#move(held, next);
-    else this.#done(held);
+    const newest = this.#newest.get(entry.id);
+    const isNewest = newest === held;
+    // It goes on as the entry that came meanwhile, or is over for that one too.
+    if (!next && !isNewest && newest) this.#letGo(newest);
+    if (next && isNewest) this.#move(held, next);
+    else held.leave();
+    this.#ended();
   }
 
   /** The entry goes on as another one, at the end of the log. */
@@ -169,6 +200,11 @@ export class Target {
 
   #done(held: Held): void {
     held.leave();
+    this.#ended();
+  }
+
+  /** One that is tried again has left its place as well. */
+  #ended(): void {
     this.#finished++;
     if (this.#finished > Math.max(maxBehind, this.#waiting.size)) this.#writeWaitingAnew();
     this.#tellRoom();
@@ -193,6 +229,10 @@ export class Target {
     }
   }
 }
+
+/** One that was sent again by hand is newer than all attempts before. */
+const isOlder = (one: Unnumbered, other: Unnumbered): boolean =>
+  one.sinceMs === other.sinceMs ? one.attempts < other.attempts : one.sinceMs < other.sinceMs;
 
 /** Timers know no longer time. */
 const longestTimerMs = 2_147_483_647;

@@ -6,7 +6,7 @@ import { Cooldowns } from '../../gateway/events/cooldowns.ts';
 import { HandlerCounts } from '../../gateway/events/counts.ts';
 import { Outbox } from '../../gateway/events/outbox.ts';
 import type { OutboxEntry, Unnumbered } from '../../gateway/events/outbox-entry.ts';
-import { webhookRetries } from '../../gateway/events/verdict.ts';
+import { type RetryPolicy, webhookRetries } from '../../gateway/events/verdict.ts';
 import type { SendWebhook } from '../../gateway/events/webhook-sender.ts';
 import { openEmbeddedLogOf } from '../../src/stores/records/embedded-record-log.ts';
 import { eventually } from '../support/eventually.ts';
@@ -24,7 +24,7 @@ const entry = (number: number, target = 'a', members: Partial<Unnumbered> = {}):
 type Answer = (number: number, target: string) => { readonly status: number; readonly retryAfterMs?: number };
 
 /** `kill`: as a kill of the process leaves it, after the cursors have been kept. */
-async function open(directory: string, answer: Answer) {
+async function open(directory: string, answer: Answer, policy: Partial<RetryPolicy> = {}) {
   const log = openEmbeddedLogOf<OutboxEntry>({
     ...{ directory, fsync: 'none', maxBytes: 268_435_456, maxAgeMs: 86_400_000, log: quiet },
     segmentMaxBytes: 65_536,
@@ -38,7 +38,12 @@ async function open(directory: string, answer: Answer) {
   const lines = listLog();
   const counts = new HandlerCounts();
   const outbox = new Outbox({
-    ...{ store: { log, lane, send, close: () => log.close() }, counts, policy: webhookRetries, random: () => 0 },
+    ...{
+      store: { log, lane, send, close: () => log.close() },
+      counts,
+      policy: { ...webhookRetries, ...policy },
+      random: () => 0,
+    },
     ...{ cooldowns: new Cooldowns(() => 0), clock: systemClock, log: lines },
     addressOf: (name) => ({ state: 'on', document: { name }, orgId: '', cooldownMs: 0 }),
   });
@@ -65,6 +70,22 @@ describe('the outbox of events', () => {
     // The one that waits keeps its time, and its attempts.
     expect(second.sent).not.to.include('a0');
     expect(second.sent.length).to.be.below(250);
+    await second.outbox.stop(1_000);
+  });
+
+  it('goes on after a kill with one life of each event, as its last attempt says', async () => {
+    using folder = temporaryFolder('svc-outbox-');
+    const count = 40;
+    // One waits for long and holds the cursor back; the others are tried again and again behind it.
+    const answer: Answer = (number) => ({ status: 503, retryAfterMs: number === 0 ? 3_600_000 : 0 });
+    const first = await open(folder.path, answer, { firstMs: 20, longestMs: 20 });
+    for (let number = 0; number <= count; number++) first.outbox.add(entry(number));
+    await eventually(() => first.sent.length > count * 6);
+    await first.kill();
+    const second = await open(folder.path, () => ({ status: 503, retryAfterMs: 3_600_000 }));
+    await new Promise<void>((resolve) => second.outbox.add(entry(5_000), resolve));
+    await eventually(() => second.sent.includes('a5000') && new Set(second.sent).size > count);
+    await eventually(() => second.outbox.held === count + 2);
     await second.outbox.stop(1_000);
   });
 
