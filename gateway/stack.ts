@@ -120,7 +120,8 @@ export const stack: readonly StackRow[] = [
       ...present(authentication),
       sources: present(authentication).sources.map((source) => ({ ...source })),
     }),
-    make: ({ authentication }, { lookUpKey }) => authenticate(present(authentication).sources, lookUpKey),
+    make: ({ authentication }, { lookUpKey, clock }) =>
+      authenticate(present(authentication).sources, { lookUpKey, checkLife: keyExpiry(clock) }),
   },
   {
     name: 'strip-credentials',

@@ -1,12 +1,12 @@
 /** Refuses keys that are switched off or whose life has ended (api-definition design 9.6). */
-import type { Step } from '../http/context.ts';
+import type { Context, StepResult } from '../http/context.ts';
 import type { Clock } from '../ports.ts';
 
 const invalid = ['WWW-Authenticate', 'Bearer error="invalid_token"'];
 
 /** Wall clock, because the end of a key is a date. */
-export const keyExpiry = (clock: Clock): Step =>
-  function keyExpiry(context) {
+export const keyExpiry = (clock: Clock) =>
+  function keyExpiry(context: Context): StepResult {
     const { access } = context;
     if (access === undefined) return context.refuse('auth_unknown');
     if (access.isInactive) return context.refuse('key_inactive');

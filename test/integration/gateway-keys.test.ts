@@ -155,6 +155,21 @@ describe('an access key', () => {
       expect(await ask()).to.deep.equal({ status: 403, code: 'key_inactive', error: 'Key is inactive, please renew' });
     });
 
+    it('also where it only authenticates beside another one, whose session counts', async () => {
+      const named = (one: (name: string) => JsonObject) => ({ first: one('X-First'), second: one('X-Second') });
+      const schemes = named((name) => ({ enabled: true, ...on('header', name) }));
+      const components = { securitySchemes: named((name) => ({ type: 'apiKey', in: 'header', name })) };
+      const document = guarded({ baseIdentityProvider: 'auth_token', securitySchemes: schemes });
+      await gateway.put('api', { ...document, components });
+      await gateway.settled(gateway.feed.putKey('the-key-that-counts', all));
+      const both = () => ask('/api/', { headers: { 'x-first': key, 'x-second': 'the-key-that-counts' } });
+      await give({});
+      expect((await both()).status).to.equal(200);
+      await give({ is_inactive: true });
+      expect(await both()).to.include({ status: 403, code: 'key_inactive' });
+      await gateway.put('api', guarded());
+    });
+
     it('when it is deleted: it is unknown from then on', async () => {
       await give(all);
       expect((await ask()).status).to.equal(200);

@@ -1,13 +1,25 @@
 /** Lets a request pass only when every scheme of its API does (api-definition design 9). */
 import type { CredentialSources } from '../../../domain/api/definition.ts';
-import type { Step } from '../../http/context.ts';
+import type { Context, Step, StepResult } from '../../http/context.ts';
 import { checkToken, type LookUpKey } from './token.ts';
 
-export const authenticate = (sources: readonly CredentialSources[], lookUpKey: LookUpKey): Step =>
+export type AuthenticateDependencies = {
+  readonly lookUpKey: LookUpKey;
+  /** Whether the key of `access` is in force. */
+  readonly checkLife: (context: Context) => StepResult;
+};
+
+/** The session is that of the last scheme. Its life is looked at by a step of its own; a key that only authenticates has to be in force as well. */
+export const authenticate = (
+  sources: readonly CredentialSources[],
+  { lookUpKey, checkLife }: AuthenticateDependencies,
+): Step =>
   function authenticate(context) {
-    for (const scheme of sources) {
+    for (const [index, scheme] of sources.entries()) {
       const refused = checkToken(scheme, lookUpKey, context);
       if (refused) return refused;
+      const ended = index < sources.length - 1 ? checkLife(context) : undefined;
+      if (ended) return ended;
     }
     // An API that asks for authentication without a scheme is closed, not open.
     return sources.length === 0 ? context.refuse('auth_unknown') : undefined;
