@@ -22,11 +22,24 @@ type Telling = {
 /** One more limit of the request. Of several, `X-RateLimit-*` tell of the quota of the key, else of the one with the least left. */
 export function tellLimit(context: Telling, told: ToldLimit): void {
   const { limits, answerHeaders, arrivedMs } = context;
-  const all = [...limits, told];
+  const all = [...limits, tellable(told)];
   const lines = linesOf(all, arrivedMs);
   context.limits = all;
   if (limits.length === 0) context.limitsAt = answerHeaders.length;
   answerHeaders.splice(context.limitsAt, limits.length === 0 ? 0 : lines.length, ...lines);
+}
+
+/** Structured fields have no larger integers (RFC 9651 3.3.1). */
+const largest = 999_999_999_999_999;
+
+/** Of limits that nobody reaches, counters know what is left roughly. */
+function tellable({ limit: all, remaining, windowS, resetMs, name }: ToldLimit): ToldLimit {
+  const limit = Math.min(all, largest);
+  return {
+    ...{ name, limit, remaining: Math.min(remaining, limit) },
+    windowS: windowS === undefined ? undefined : Math.min(windowS, largest),
+    resetMs: resetMs === undefined ? undefined : Math.min(resetMs, largest),
+  };
 }
 
 function linesOf(all: readonly ToldLimit[], arrivedMs: number): readonly string[] {
