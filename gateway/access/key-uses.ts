@@ -29,6 +29,8 @@ export class KeyUses {
   /** `atMs`: ms since 1970. */
   saw(session: KeySession, atMs: number): void {
     const { keyId } = session;
+    // A tunnel that ends now came before what was told of the key meanwhile.
+    if ((this.#used.get(keyId)?.atMs ?? atMs) > atMs) return;
     this.#used.delete(keyId);
     this.#used.set(keyId, { session, atMs });
     if (this.#used.size <= maxTold) return;

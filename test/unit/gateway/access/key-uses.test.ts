@@ -44,6 +44,13 @@ describe('uses of keys', () => {
     expect(told()).to.deep.equal(['b']);
   });
 
+  it('are told by the request that came last, not by the one that lasted longest', () => {
+    const { uses } = given();
+    uses.saw(session('a'), beginMs + 9);
+    uses.saw(session('a'), beginMs);
+    expect(uses.next()).to.deep.equal([{ key: 'a', at: '2026-03-01T00:00:00.009Z' }]);
+  });
+
   it('say where the quota of the key stands', () => {
     const { counters, uses } = given();
     const document = { quota_max: 5, quota_renewal_rate: 60 };
