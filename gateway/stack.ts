@@ -4,6 +4,7 @@ import type { JsonObject } from '../domain/event.ts';
 import type { OrgId } from '../domain/ids.ts';
 import type { RunningOrganisation } from './access/organisations.ts';
 import type { Step } from './http/context.ts';
+import type { KeyChecks } from './http/key-reviews.ts';
 import { accessRights } from './middleware/access-rights.ts';
 import { authenticate } from './middleware/authentication/authenticate.ts';
 import type { LookUpKey } from './middleware/authentication/token.ts';
@@ -57,7 +58,10 @@ const ofKeys = {
 } as const satisfies Partial<StackRow>;
 
 /** What a key must still pass after it has let a request in. */
-export const keyChecks = (clock: Clock): readonly Step[] => [keyExpiry(clock), accessRights, granularAccess];
+export const keyChecks = (clock: Clock): KeyChecks => ({
+  life: keyExpiry(clock),
+  rights: [accessRights, granularAccess],
+});
 
 /** In the order in which they run. A step that an API does not need is not in its arrays. */
 export const stack: readonly StackRow[] = [

@@ -61,6 +61,7 @@ export type Session = { readonly keyId: string; readonly alias: string; readonly
 
 const noFields: readonly (readonly [string, string])[] = [];
 const noLimits: readonly ToldLimit[] = [];
+const noSessions: readonly KeySession[] = [];
 const noAlarms: readonly number[] = [];
 
 /** Keyless, or a credential that nobody has. */
@@ -103,6 +104,8 @@ export class Context {
   session: Session = nobody;
   /** What the key of the request may do. Undefined: keyless, or nobody has been let in yet. */
   access: KeySession | undefined;
+  /** Of other keys that the request had to bring: they authenticate, and say nothing of what may be done. */
+  alongside: readonly KeySession[] = noSessions;
   /** The credential that let the request in, as variables know it. Never written anywhere. */
   token = '';
   /** Headers of the answer that steps of the request half set: they replace the same names, whoever answers. */

@@ -2,16 +2,24 @@
 import type { KeySession } from '../access/session.ts';
 import type { Clock, Log } from '../ports.ts';
 import { sendAnswer } from './answer.ts';
-import type { Context, Step } from './context.ts';
+import type { Context, Step, StepResult } from './context.ts';
 import type { Answer } from './errors.ts';
+
+/** They answer at once. */
+export type KeyChecks = {
+  /** For every key of the request. */
+  readonly life: (context: Context) => StepResult;
+  /** For the one whose session counts. */
+  readonly rights: readonly Step[];
+};
 
 export type KeyReviewsOptions = {
   /** The requests that are under way. */
   readonly contexts: () => Iterable<Context>;
   /** The session of this moment of a key that there was. */
   readonly sessionOf: (access: KeySession) => KeySession | undefined;
-  /** What a key must still pass. They answer at once. */
-  readonly checks: readonly Step[];
+  /** What a key must still pass. */
+  readonly checks: KeyChecks;
   readonly clock: Clock;
   readonly log: Log;
   /** A request that has lasted for so long is looked at so often: it ends within twice this time. */
@@ -57,9 +65,12 @@ export class KeyReviews {
 
   #refusalOf(context: Context, access: KeySession): Answer | undefined {
     const { sessionOf, checks } = this.#options;
-    context.access = sessionOf(access);
-    if (context.access === undefined) return context.refuse('auth_unknown');
-    for (const check of checks) {
+    for (const one of [...context.alongside, access]) {
+      context.access = sessionOf(one);
+      const ended = context.access === undefined ? context.refuse('auth_unknown') : checks.life(context);
+      if (ended) return ended;
+    }
+    for (const check of checks.rights) {
       const answer = check(context);
       if (answer !== undefined && !(answer instanceof Promise)) return answer;
     }

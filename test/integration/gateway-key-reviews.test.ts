@@ -85,6 +85,23 @@ describe('a request that lasts', () => {
     });
   }
 
+  it('ends when a key that only authenticates beside the one that counts is switched off', async () => {
+    const named = (one: (name: string) => JsonObject) => ({ first: one('X-First'), second: one('X-Second') });
+    const securitySchemes = named((name) => ({ enabled: true, header: { enabled: true, name } }));
+    const components = { securitySchemes: named((name) => ({ type: 'apiKey', in: 'header', name })) };
+    const authentication = { enabled: true, baseIdentityProvider: 'auth_token', securitySchemes };
+    const server = { listenPath: { value: '/both/', strip: true }, authentication };
+    await gateway.put('both', { ...apiFor('both', upstream.url, { server }), components });
+    await give('other', { access_rights: { both: {} } });
+    const client = await rawClient(gateway.port);
+    const keys = 'X-First: the-key-of-one\r\nX-Second: the-key-of-other\r\n';
+    client.send(`GET /both/stream HTTP/1.1\r\nHost: a\r\n${keys}\r\n`);
+    await client.until(streaming);
+    await give('one', { is_inactive: true });
+    await client.closed();
+    expect((await recordOf(gateway, '/both/stream')).ext.error).to.include({ details: 'key_inactive' });
+  });
+
   it('ends when the end of its key comes, without any change', async () => {
     await give('one', { access_rights: { api: {} }, expires: 4_000_000_000 });
     using tunnel = await opened('/api/socket/ended', 'one', switched);

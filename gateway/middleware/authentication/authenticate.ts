@@ -18,9 +18,11 @@ export const authenticate = (
     for (const [index, scheme] of sources.entries()) {
       const refused = checkToken(scheme, lookUpKey, context);
       if (refused) return refused;
-      const ended = index < sources.length - 1 ? checkLife(context) : undefined;
+      if (index === sources.length - 1) return undefined;
+      const ended = checkLife(context);
       if (ended) return ended;
+      if (context.access) context.alongside = [...context.alongside, context.access];
     }
     // An API that asks for authentication without a scheme is closed, not open.
-    return sources.length === 0 ? context.refuse('auth_unknown') : undefined;
+    return context.refuse('auth_unknown');
   };
