@@ -182,6 +182,8 @@ export class Subscription {
     if (!isSnapshot(answer)) throw malformed('the feed answered with something that is no snapshot');
     const current = this.#snapshot;
     if (current) demandSuccessor(answer, current);
+    // The first changes may be half a minute away.
+    this.#lastContactMs = this.#options.clock.monotonic();
     this.#provenance = provenanceOf(answer);
     // The same place again says nothing new; what runs may hold kept objects that the answer does not.
     const isSamePlace = current && answer.era === current.era && answer.position === current.position;

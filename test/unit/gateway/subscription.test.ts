@@ -57,6 +57,17 @@ describe('a subscription', () => {
     expect(saved.at(-1)?.snapshot).to.equal(applied.at(-1)?.snapshot);
   });
 
+  it('has heard of the feed as soon as it has the snapshot, however long no change comes', async () => {
+    const feed = new MemoryFeed();
+    feed.put('a', document('a'));
+    const { subscription, applied } = followed(feed, { clock: { ...systemClock, monotonic: () => 7 } });
+    expect(subscription.silentMs).to.equal(undefined);
+    await subscription.start();
+    await eventually(() => applied.length === 1);
+    expect([subscription.silentMs, subscription.ageMs]).to.deep.equal([0, 0]);
+    await subscription.stop();
+  });
+
   it('moves on without a swap when the log moves without a change', async () => {
     const feed = new MemoryFeed();
     feed.put('a', document('a'));
