@@ -20,6 +20,15 @@ describe('the record of a request', () => {
       server: { listenPath: { value: `/${id}/`, strip: true }, ...tags.server, ...parts.server },
     });
 
+  it('shows no access key that was sent where nobody looks for one', async () => {
+    await gateway.put('open', document('open'));
+    const key = `svck_${'aB3-_'.repeat(8)}xyz`;
+    await fetch(`${gateway.url}/open/a/${key}/b?token=${key}&c=d`);
+    const record = await recordOf(gateway, '/open/a/svck_***/b?token=svck_***&c=d');
+    expect(record.path).to.equal('/base/a/svck_***/b');
+    expect(JSON.stringify(record)).not.to.contain(key);
+  });
+
   describe('holds every documented field', () => {
     let record: AnalyticsRecord;
     let sent: string;
