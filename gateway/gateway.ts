@@ -240,7 +240,8 @@ class RunningGateway implements Gateway {
     const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
     const dependencies = {
       ...{ checkApi, counters, log, clock, reveal, agents: this.#agents },
-      ...{ lookUpKey: this.#callers.lookUpKey, organisationOf: this.#callers.organisationOf },
+      ...{ lookUpKey: this.#callers.lookUpKey, sessionOf: this.#callers.sessionOf },
+      organisationOf: this.#callers.organisationOf,
       ...this.#settings,
     };
     const startMs = clock.monotonic();

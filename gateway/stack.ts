@@ -3,8 +3,9 @@ import type { ApiDefinition, HeaderTransform } from '../domain/api/definition.ts
 import type { JsonObject } from '../domain/event.ts';
 import type { OrgId } from '../domain/ids.ts';
 import type { RunningOrganisation } from './access/organisations.ts';
+import type { KeySession } from './access/session.ts';
 import type { Step } from './http/context.ts';
-import type { KeyChecks } from './http/key-reviews.ts';
+import { type KeyChecks, refusalOf } from './http/key-reviews.ts';
 import { accessRights } from './middleware/access-rights.ts';
 import { authenticate } from './middleware/authentication/authenticate.ts';
 import type { LookUpKey } from './middleware/authentication/token.ts';
@@ -13,7 +14,7 @@ import { expiry } from './middleware/expiry.ts';
 import { granularAccess } from './middleware/granular-access.ts';
 import { keyExpiry } from './middleware/key-expiry.ts';
 import { keyQuota } from './middleware/key-quota.ts';
-import { keyRateLimit } from './middleware/key-rate-limit.ts';
+import { type KeyLimitDependencies, keyRateLimit } from './middleware/key-rate-limit.ts';
 import { organisationLimits } from './middleware/organisation-limits.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestSize } from './middleware/request-size.ts';
@@ -28,6 +29,8 @@ export type StackDependencies = {
   readonly clock: Clock;
   readonly log: Log;
   readonly lookUpKey: LookUpKey;
+  /** The session of this moment of a key that has let somebody in. */
+  readonly sessionOf: (access: KeySession) => KeySession | undefined;
   readonly organisationOf: (orgId: OrgId) => RunningOrganisation;
   readonly rateLimitHeaders: 'all' | 'none';
   readonly quotaAlarms: readonly number[];
@@ -143,7 +146,11 @@ export const stack: readonly StackRow[] = [
     ...ofKeys,
     name: 'key-rate-limit',
     on: ({ authentication, skipsKeyRate }) => authentication !== undefined && !skipsKeyRate,
-    make: ({ apiId }, { counters, rateLimitHeaders: headers }) => keyRateLimit(apiId, { counters, headers }),
+    make: ({ apiId }, { counters, clock, sessionOf, rateLimitHeaders: headers }) => {
+      const reviewing = { sessionOf, checks: keyChecks(clock) };
+      const recheck: KeyLimitDependencies['recheck'] = (context, access) => refusalOf(context, access, reviewing);
+      return keyRateLimit(apiId, { counters, headers, recheck });
+    },
   },
   {
     ...ofKeys,

@@ -54,7 +54,7 @@ export class KeyReviews {
       // asks by itself.
       if (!context.access || context.failure || context.pending === undefined) continue;
       if (context.startedMs > since) continue;
-      const refused = this.#refusalOf(context, context.access);
+      const refused = refusalOf(context, context.access, this.#options);
       if (refused === undefined) continue;
       const { requestId, session, route } = context;
       const fields = { requestId, keyId: session.keyId, apiId: route.definition.apiId, code: refused.failure?.code };
@@ -62,20 +62,24 @@ export class KeyReviews {
       end(context, refused);
     }
   }
+}
 
-  #refusalOf(context: Context, access: KeySession): Answer | undefined {
-    const { sessionOf, checks } = this.#options;
-    for (const one of [...context.alongside, access]) {
-      context.access = sessionOf(one);
-      const ended = context.access === undefined ? context.refuse('auth_unknown') : checks.life(context);
-      if (ended) return ended;
-    }
-    for (const check of checks.rights) {
-      const answer = check(context);
-      if (answer !== undefined && !(answer instanceof Promise)) return answer;
-    }
-    return undefined;
+/** Asks again of a request that was let in whether its keys would let it in now; from here on its session is that of now. */
+export function refusalOf(
+  context: Context,
+  access: KeySession,
+  { sessionOf, checks }: Pick<KeyReviewsOptions, 'sessionOf' | 'checks'>,
+): Answer | undefined {
+  for (const one of [...context.alongside, access]) {
+    context.access = sessionOf(one);
+    const ended = context.access === undefined ? context.refuse('auth_unknown') : checks.life(context);
+    if (ended) return ended;
   }
+  for (const check of checks.rights) {
+    const answer = check(context);
+    if (answer !== undefined && !(answer instanceof Promise)) return answer;
+  }
+  return undefined;
 }
 
 /** Whoever has no head yet gets the refusal; others see that the connection breaks off. */

@@ -1,6 +1,7 @@
 /** Limits how often a key may call: by the rate of the endpoint, of the API, or of the key itself (api-definition design 11). */
 import type { CountedRate, KeySession, Throttle } from '../access/session.ts';
 import type { Context, Step, StepResult } from '../http/context.ts';
+import type { Answer } from '../http/errors.ts';
 import { retryAfter, tellLimit } from '../http/limits.ts';
 import { comparable } from '../http/path.ts';
 import type { Counters, LimitDecision } from '../ports.ts';
@@ -9,11 +10,13 @@ export type KeyLimitDependencies = {
   readonly counters: Counters;
   /** `none` leaves all headers but `Retry-After` out. */
   readonly headers: 'all' | 'none';
+  /** Why the key would not let the request in any more: it has waited since. */
+  readonly recheck: (context: Context, access: KeySession) => Answer | undefined;
 };
 
 type Limit = { readonly name: 'key' | 'endpoint'; readonly rate: CountedRate };
 
-export function keyRateLimit(apiId: string, { counters, headers }: KeyLimitDependencies): Step {
+export function keyRateLimit(apiId: string, { counters, headers, recheck }: KeyLimitDependencies): Step {
   const take = ({ rate: { counter, rate, perMs } }: Limit): LimitDecision => counters.take(counter, rate, perMs);
   const answered = (context: Context, { name, rate }: Limit, decision: LimitDecision): StepResult => {
     const { remaining, resetMs } = decision;
@@ -31,7 +34,9 @@ export function keyRateLimit(apiId: string, { counters, headers }: KeyLimitDepen
     const decision = take(limit);
     const { throttle } = access.rights.get(apiId)?.limits ?? access.limits;
     if (decision.allowed || throttle === undefined) return answered(context, limit, decision);
-    return throttled(context, throttle, () => take(limit)).then((last) => answered(context, limit, last ?? decision));
+    return throttled(context, throttle, () => take(limit)).then(
+      (last) => answered(context, limit, last ?? decision) ?? recheck(context, access),
+    );
   };
 }
 

@@ -125,6 +125,25 @@ describe('limits of keys', () => {
     expect((await recordOf(other, '/a/left')).response_code).to.equal(499);
   });
 
+  it('let nobody in whose key was deleted while he waited', async () => {
+    const counters = memoryCounters(systemClock);
+    const waiting = Promise.withResolvers<void>();
+    let isOpen = false;
+    const take: Counters['take'] = (...asked) => {
+      waiting.resolve();
+      return { ...counters.take(...asked), allowed: isOpen };
+    };
+    await using other = await startWithEcho({ counters: { ...counters, take } });
+    await other.put('a', guarded('a', other.echo.url));
+    const slow = { rate: 100, per: 1, throttle_interval: 0.02, throttle_retry_limit: 10_000 };
+    await other.settled(other.feed.putKey(key, { access_rights: rights, ...slow }));
+    const answer = ask(other);
+    await waiting.promise;
+    await other.settled(other.feed.removeKey(key));
+    isOpen = true;
+    expect(await answer).to.include({ status: 403, code: 'auth_unknown' });
+  });
+
   it('refuse above the quota until its window ends, and tell where the key stands', async () => {
     await give({ quota_max: 2, quota_renewal_rate: hourS });
     const first = await ask(gateway);

@@ -123,7 +123,13 @@ describe('describeChain', () => {
 
   it('names exactly the steps that are built, whatever the document', () => {
     const dependencies = {
-      ...{ counters: memoryCounters(systemClock), clock: systemClock, log: listLog(), lookUpKey: () => undefined },
+      ...{
+        counters: memoryCounters(systemClock),
+        clock: systemClock,
+        log: listLog(),
+        lookUpKey: () => undefined,
+        sessionOf: () => undefined,
+      },
       organisationOf: () => ({ terms: undefined }),
       rateLimitHeaders: 'all' as const,
       quotaAlarms: [],
