@@ -135,6 +135,8 @@ const linkLocal = (): BlockList => {
   const list = new BlockList();
   list.addSubnet('169.254.0.0', 16, 'ipv4');
   list.addSubnet('fe80::', 10, 'ipv6');
+  // The same behind a translator (RFC 6052).
+  list.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6');
   return list;
 };
 
