@@ -1,7 +1,7 @@
 /** The feed over HTTP, for a gateway in a process of its own: long polls, a node token, answers that are checked before they count. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
-import { Agent, request } from 'undici';
+import type { Agent } from 'undici';
 import { shortPosition } from '../../domain/event-store.ts';
 import { type Feed, FeedRefusal, type GatewayReport } from './feed.ts';
 import type { NodeKey } from './node-key.ts';
@@ -116,14 +116,34 @@ function createRegistration(ask: Ask, { url, nodeKey }: Pick<HttpFeedOptions, 'u
   };
 }
 
-const agentFor = ({ ca, answerTimeoutMs = defaultAnswerTimeoutMs }: Pick<HttpFeedOptions, 'ca' | 'answerTimeoutMs'>) =>
-  new Agent({
-    connect: { timeout: 5_000, ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }) },
-    headersTimeout: answerTimeoutMs,
-    bodyTimeout: answerTimeoutMs,
-    maxResponseSize: maxAnswerBytes,
-    keepAliveTimeout: 60_000,
-  });
+/** `close` lets what is under way end, `destroy` does not. */
+type LazyAgent = { open(): Promise<Agent>; close(): Promise<void>; destroy(): Promise<void> };
+
+/** A node serves from its disk before it asks anybody: until then it does not load the client either. */
+function agentFor({
+  ca,
+  answerTimeoutMs = defaultAnswerTimeoutMs,
+}: Pick<HttpFeedOptions, 'ca' | 'answerTimeoutMs'>): LazyAgent {
+  let opened: Promise<Agent> | undefined;
+  const open = async (): Promise<Agent> => {
+    const { Agent } = await import('undici');
+    return new Agent({
+      connect: { timeout: 5_000, ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }) },
+      headersTimeout: answerTimeoutMs,
+      bodyTimeout: answerTimeoutMs,
+      maxResponseSize: maxAnswerBytes,
+      keepAliveTimeout: 60_000,
+    });
+  };
+  return {
+    open() {
+      opened ??= open();
+      return opened;
+    },
+    close: async () => (await opened)?.close(),
+    destroy: async () => (await opened)?.destroy(),
+  };
+}
 
 type Asked = {
   readonly query?: Readonly<Record<string, string>>;
@@ -135,12 +155,14 @@ type Asked = {
 type Answer = { readonly status: number; readonly body: unknown };
 
 async function send(
-  dispatcher: Agent,
+  agent: LazyAgent,
   { url, token }: Pick<HttpFeedOptions, 'url' | 'token'>,
   method: 'GET' | 'POST',
   path: string,
   { query, body, headers, signal }: Asked,
 ): Promise<Answer> {
+  const { request } = await import('undici');
+  const dispatcher = await agent.open();
   try {
     const response = await request(new URL(path, url), {
       ...{ dispatcher, method, signal },
