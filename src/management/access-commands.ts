@@ -4,9 +4,10 @@ import { accessExceeds } from '../../domain/errors.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { DomainEvent } from '../../domain/events.ts';
-import type { OrgId } from '../../domain/ids.ts';
+import type { OrgId, PolicyId } from '../../domain/ids.ts';
 import { isObject, texts } from '../../domain/json.ts';
 import { getApi } from '../../projections/api-catalog.ts';
+import { findKey, keysWithPolicy } from '../../projections/keys.ts';
 import { findPolicy } from '../../projections/policies.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { DocumentReader, ReadModelStore } from '../../projections/read-model-store.ts';
@@ -141,6 +142,19 @@ export function refuseOthers({ apis }: Pick<Asker, 'apis'>, stored: readonly Jso
   }
   const foreign = beyond({ apis }, stored.flatMap(apisOf));
   if (foreign.length > 0) throw accessExceeds('/access_rights', `not yours to change: it opens ${foreign.join(', ')}`);
+}
+
+/** The same of a policy: it is also not for him to change what keys of others may do, or whether they do anything. */
+export function refuseOthersPolicy(
+  asker: Pick<Asker, 'apis'>,
+  models: DocumentReader,
+  orgId: OrgId,
+  policyId: PolicyId,
+  stored: readonly JsonObject[],
+): void {
+  if (!asker.apis) return;
+  const keys = keysWithPolicy(models, orgId, policyId).flatMap((hash) => findKey(models, orgId, hash) ?? []);
+  refuseOthers(asker, [...stored, ...keys.flatMap(({ document }) => withPolicies(models, orgId, document))]);
 }
 
 /** A key's document and the policies that it names, as far as they are there. */

@@ -16,7 +16,7 @@ import {
   apisOf,
   beyond,
   onDocument,
-  refuseOthers,
+  refuseOthersPolicy,
   withApis,
 } from './access-commands.ts';
 import { documentSha256 } from './derived-fields.ts';
@@ -33,6 +33,8 @@ export const createPolicy = (
   ...onDocument(services, asker, {
     ...target(services, policyId, 'CreatePolicy'),
     decide: (state) => {
+      // Keys may name what is not there yet, or not any more.
+      refuseOthersPolicy(asker, services.models, asker.orgId, policyId, []);
       const events = policy.decide({ type: 'CreatePolicy', ...wantedOf(services, asker, policyId, wanted) }, state);
       const headers = { Location: `/api/policies/${policyId}`, ...remarked(wanted.remarks) };
       return { events, body: answered(policyId, 'Policy created'), headers };
@@ -52,7 +54,7 @@ export const updatePolicy = (
     ...target(services, policyId, 'UpdatePolicy'),
     decide: (state) => {
       const own = state.exists && state.orgId === asker.orgId ? state : undefined;
-      if (own) refuseOthers(asker, [own.document]);
+      refuseOthersPolicy(asker, services.models, asker.orgId, policyId, own ? [own.document] : []);
       const wanted = own ? change(own.document) : { document: {}, remarks: [] };
       const events = policy.decide({ type: 'UpdatePolicy', ...wantedOf(services, asker, policyId, wanted) }, state);
       return { events, body: answered(policyId, 'Data updated'), headers: remarked(wanted.remarks) };
@@ -66,7 +68,8 @@ export const deletePolicy = (services: AccessServices, asker: Asker, policyId: P
     ...target(services, policyId, 'DeletePolicy'),
     decide: (state) => {
       const { orgId } = asker;
-      if (state.exists && state.orgId === orgId) refuseOthers(asker, [state.document]);
+      const isOwn = state.exists && state.orgId === orgId;
+      refuseOthersPolicy(asker, services.models, orgId, policyId, isOwn ? [state.document] : []);
       const usedBy = usersOf(services.models, orgId, policyId);
       const events = policy.decide({ type: 'DeletePolicy', orgId, policyId, usedBy, isForced }, state);
       return { events, body: answered(policyId, 'Data deleted') };

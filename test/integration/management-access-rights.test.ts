@@ -24,6 +24,8 @@ describe('a token for some APIs', () => {
     management = await startWithTwoApis({ isInstalled: true });
     await made('/api/policies', { id: 'own', name: 'Own', ...own });
     await made('/api/policies', { id: 'both', name: 'Both', ...both });
+    await made('/api/policies', { id: 'limits', name: 'Limits', partitions: { quota: true }, quota_max: 10 });
+    await made('/api/keys', { ...both, apply_policies: ['limits'] });
     for (const [name, document] of Object.entries({
       'opens another one': both,
       'opens another one by a policy': { ...own, apply_policies: ['both'] },
@@ -65,6 +67,19 @@ describe('a token for some APIs', () => {
   }
 
   it('changes and deletes no policy that opens another one', () => refuses(policyChanges('both')));
+
+  it('changes and deletes no policy that a key to another one names, whatever the policy opens itself', async () => {
+    await refuses([
+      ['PUT', '/api/policies/limits', { name: 'Limits', state: 'deny' }],
+      ['PATCH', '/api/policies/limits', { state: 'deny' }],
+      ['DELETE', '/api/policies/limits?force=true'],
+    ]);
+    const object = { kind: 'policy', id: 'limits', document: { name: 'Limits', state: 'deny' } };
+    const set = await ask('POST', '/api/config/apply', { objects: [object], takeOver: true }, narrow);
+    expect([set.status, set.headers.get('x-svc-error-code')], set.text).to.deep.equal([422, 'apply_refused']);
+    expect(set.text).to.contain('not yours to change');
+    expect((await ask('GET', '/api/policies/limits')).json).to.not.have.property('state', 'deny');
+  });
 
   for (const name of ['opens another one', 'opens another one by a policy', 'opens every API']) {
     it(`changes, rotates and deletes no key that ${name}`, () => refuses(keyChanges(keys.get(name) ?? '')));

@@ -10,7 +10,7 @@ import { key } from '../../../domain/key.ts';
 import { quotaBeginning } from '../../../domain/key-quota.ts';
 import type { Labels } from '../../../domain/labels.ts';
 import { policy } from '../../../domain/policy.ts';
-import { apisOf, beyond, refuseOthers, withApiNames, withPolicies } from '../access-commands.ts';
+import { apisOf, beyond, refuseOthers, refuseOthersPolicy, withApiNames, withPolicies } from '../access-commands.ts';
 import { openDocument, takeKeySecrets } from '../definition-secrets.ts';
 import { documentSha256 } from '../derived-fields.ts';
 import { expectedOf, type Loaded, loadKey, loadPolicy } from '../load.ts';
@@ -54,7 +54,7 @@ export async function applyPolicy(context: ApplyContext, object: SetObject, inde
     read: () => deps.accessBodies.policy({ ...object.document, id: policyId }, orgId).document,
     decide: (wanted, labels) => {
       const { state } = loaded;
-      if (state.exists) refuseOthers(applier, [state.document]);
+      refuseOthersPolicy(applier, deps.models, orgId, policyId, state.exists ? [state.document] : []);
       const { document, unknownApis } = withApiNames(wanted, world.apiName);
       if (unknownApis.length > 0) {
         const message = `there are no APIs ${unknownApis.join(', ')}`;
