@@ -74,7 +74,7 @@ export type AuditQuery = Paging & {
   readonly requestId?: string;
   /** Part of the change message, in any case. */
   readonly comment?: string;
-  /** Positions, both included. Times are resolved by the caller (`src/management/time-travel.ts`). */
+  /** Positions, both included. Times are resolved by the caller (`src/management/past/time-travel.ts`). */
   readonly from?: string;
   readonly to?: string;
 };

@@ -4,7 +4,7 @@ import { lossesToClassic } from '../../domain/api/classic/losses.ts';
 import type { Loss } from '../../domain/api/classic/report.ts';
 import { splitVersions } from '../../domain/api/classic-split.ts';
 import type { JsonObject } from '../../domain/event.ts';
-import { versionId } from '../management/version-id.ts';
+import { versionId } from '../management/definitions/version-id.ts';
 
 export const writtenForms = ['oas', 'classic'] as const;
 

@@ -2,8 +2,8 @@
 import { v7 } from 'uuid';
 import { categoryOf } from '../../domain/event-store.ts';
 import type { Settings } from '../config/settings.ts';
-import { shredCertificateKey } from '../management/certificate-commands.ts';
-import { shredDocumentSecret } from '../management/definition-secrets.ts';
+import { shredCertificateKey } from '../management/certificates/certificate-commands.ts';
+import { shredDocumentSecret } from '../management/definitions/definition-secrets.ts';
 import { type DocumentOwner, type KeyReferences, neededKeys, readKeyReferences } from '../management/key-references.ts';
 import { personalMonth } from '../management/personal-data.ts';
 import { openLog } from '../stores/open.ts';

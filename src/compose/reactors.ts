@@ -9,7 +9,7 @@ import type { SharedCells } from '../../domain/shared-cells.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
 import type { Settings } from '../config/settings.ts';
-import { createDeliveries } from '../management/deliveries.ts';
+import { createDeliveries } from '../management/fleet/deliveries.ts';
 import { startCertificateExpiry } from '../management/reactors/certificate-expiry.ts';
 import { startClaimSweeper } from '../management/reactors/claim-sweeper.ts';
 import { startManagementEvents } from '../management/reactors/management-events.ts';

@@ -4,9 +4,9 @@ import { lossesToClassic } from '../../domain/api/classic/losses.ts';
 import { splitVersions } from '../../domain/api/classic-split.ts';
 import type { ApiId } from '../../domain/ids.ts';
 import { type Call, wantsRepresentation, wordParameter } from './call.ts';
-import { lossWarnings } from './classic-commands.ts';
+import { lossWarnings } from './definitions/classic-commands.ts';
+import { versionId } from './definitions/version-id.ts';
 import type { ShownApi } from './read-api.ts';
-import { versionId } from './version-id.ts';
 
 export const formats = ['oas', 'classic'] as const;
 

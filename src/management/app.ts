@@ -9,7 +9,7 @@ import { toOrgId } from '../../domain/ids.ts';
 import { defaultTerms } from '../../domain/organisation.ts';
 import type { Log } from '../../gateway/ports.ts';
 import type { Authenticate } from './authenticate.ts';
-import { acceptedTypes, bodyFor, checkContentType, readBytes } from './bodies.ts';
+import { acceptedTypes, bodyFor, checkContentType, readBytes } from './bodies/bodies.ts';
 import type { Call } from './call.ts';
 import { renameHeaders } from './compat-headers.ts';
 import { queryInvalid, Rejection, toRejection } from './errors.ts';

@@ -1,9 +1,9 @@
 /** The options that writes of definitions take from their request. */
 import { Refusal } from '../../domain/errors.ts';
 import { toApiId } from '../../domain/ids.ts';
-import type { ApiWriteOptions } from './api-commands.ts';
 import { booleanParameter, type Call, wantsRepresentation } from './call.ts';
-import type { VersionOptions, VersionRequest } from './version-commands.ts';
+import type { ApiWriteOptions } from './definitions/api-commands.ts';
+import type { VersionOptions, VersionRequest } from './definitions/version-commands.ts';
 
 export const apiWriteOptions = (call: Call): ApiWriteOptions & VersionOptions => ({
   orgId: call.caller.orgId,

@@ -1,7 +1,7 @@
 /** What rows of routes about definitions have in common: types, errors, examples, answers. */
 import type { Json, JsonObject } from '../../domain/event.ts';
-import { multipartType, structuredTypes } from './bodies.ts';
-import { patchTypes } from './patch-body.ts';
+import { multipartType, structuredTypes } from './bodies/bodies.ts';
+import { patchTypes } from './definitions/patch-body.ts';
 import type { RouteBody } from './route.ts';
 
 export type DefinitionKind = 'streams' | 'oas';

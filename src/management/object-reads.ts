@@ -6,10 +6,10 @@ import type { OrgId } from '../../domain/ids.ts';
 import type { Call } from './call.ts';
 import { awaitRevision, etagOf, isNotModified } from './conditional.ts';
 import type { Loaded } from './load.ts';
+import { revisionAt } from './past/time-travel.ts';
 import { askedMoment } from './past-reads.ts';
 import type { Reply } from './responses.ts';
 import type { Services } from './route.ts';
-import { revisionAt } from './time-travel.ts';
 
 /** Where an object stands: the revision of its stream, and the position of its last event. */
 type Place = { readonly revision: bigint | number | string; readonly position: Position };

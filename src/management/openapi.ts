@@ -1,6 +1,6 @@
 /** The API's own OpenAPI 3.1 document, made from the route table: what exists, nothing else. */
 import type { Json, JsonObject } from '../../domain/event.ts';
-import { acceptedTypes } from './bodies.ts';
+import { acceptedTypes } from './bodies/bodies.ts';
 import { type ErrorCode, errorCatalogue, statusOf } from './errors.ts';
 import { schemas } from './openapi-schemas.ts';
 import { changesWhatIsThere, organisation } from './parameters.ts';

@@ -16,10 +16,10 @@ import type { Document, DocumentReader } from '../../projections/read-model-stor
 import type { HistoryReads } from '../../projections/whole-entries.ts';
 import type { Call } from './call.ts';
 import { awaitPosition } from './conditional.ts';
-import type { ConfigKind } from './config-objects.ts';
-import { gather } from './gather.ts';
+import type { ConfigKind } from './past/config-objects.ts';
+import { gather } from './past/gather.ts';
+import { eventsUpTo, type Parameter, resolveAt, revisionAt } from './past/time-travel.ts';
 import type { Services } from './route.ts';
-import { eventsUpTo, type Parameter, resolveAt, revisionAt } from './time-travel.ts';
 
 /** A place in the past. `time` is ms since 1970: the one that was named, else that of the last event up to the position. */
 export type Moment = { readonly position: Position; readonly time: number };

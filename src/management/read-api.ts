@@ -8,9 +8,9 @@ import { basesOf } from '../../projections/api-entries.ts';
 import type { Call } from './call.ts';
 import { awaitRevision } from './conditional.ts';
 import { taggedReply } from './object-reads.ts';
+import { apiAt, resolveAt } from './past/time-travel.ts';
 import type { Reply } from './responses.ts';
 import type { Services } from './route.ts';
-import { apiAt, resolveAt } from './time-travel.ts';
 
 export type ShownApi = {
   readonly kind: ApiKind;

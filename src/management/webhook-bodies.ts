@@ -5,7 +5,7 @@ import { nearestName, type Problem, webhookInvalid } from '../../domain/errors.t
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { isObject, pointerStep, textAt, withoutMember } from '../../domain/json.ts';
 import { isWebhookTrigger, type WebhookTrigger, webhookTriggers } from '../../domain/webhook-body.ts';
-import { lateSchema } from './late-schema.ts';
+import { lateSchema } from './bodies/late-schema.ts';
 import { webhookSchemas } from './schemas/webhook.ts';
 
 /** `id` as in the body, where it is one. A `secret` that is not there was not sent. */

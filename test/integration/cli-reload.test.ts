@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { padPosition } from '../../domain/event-store.ts';
 import type { ReloadReport } from '../../gateway/feed/feed.ts';
-import type { LastSeen } from '../../src/management/nodes.ts';
+import type { LastSeen } from '../../src/management/fleet/nodes.ts';
 import { svc } from '../support/cli.ts';
 import { listOf } from '../support/configuration.ts';
 import { eventually } from '../support/eventually.ts';

@@ -12,7 +12,7 @@ import {
   type SignedChanges,
   type SignedSnapshot,
 } from '../../gateway/feed/signed.ts';
-import { createSealSecrets } from '../../src/management/node-secrets.ts';
+import { createSealSecrets } from '../../src/management/fleet/node-secrets.ts';
 import { eventually } from '../support/eventually.ts';
 import { newSigner } from '../support/feed-signer.ts';
 import { gatewayReport } from '../support/gateway-report.ts';

@@ -4,7 +4,7 @@ import type { EventStore } from '../../domain/event-store.ts';
 import { certStream } from '../../domain/ids.ts';
 import { apiCatalog } from '../../projections/api-catalog.ts';
 import { keyCommands } from '../../src/compose/key-upkeep.ts';
-import { deleteCertificate, shredCertificateKey } from '../../src/management/certificate-commands.ts';
+import { deleteCertificate, shredCertificateKey } from '../../src/management/certificates/certificate-commands.ts';
 import type { CommandContext } from '../../src/management/handle-command.ts';
 import { personalKid } from '../../src/management/personal-data.ts';
 import { type KeyKeeper, startKeyKeeper } from '../../src/management/reactors/key-keeper.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { keyCommands } from '../../src/compose/key-upkeep.ts';
-import { shredDocumentSecret } from '../../src/management/definition-secrets.ts';
+import { shredDocumentSecret } from '../../src/management/definitions/definition-secrets.ts';
 import { readKeyReferences } from '../../src/management/key-references.ts';
 import { startKeyKeeper } from '../../src/management/reactors/key-keeper.ts';
 import { systemContext } from '../../src/management/system-context.ts';

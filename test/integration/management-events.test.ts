@@ -11,7 +11,7 @@ import { policiesProjection } from '../../projections/policies.ts';
 import { startProjector } from '../../projections/projector.ts';
 import { webhooksProjection } from '../../projections/webhooks.ts';
 import { outboxOpener } from '../../src/compose/outbox.ts';
-import { createDeliveries } from '../../src/management/deliveries.ts';
+import { createDeliveries } from '../../src/management/fleet/deliveries.ts';
 import { startManagementEvents } from '../../src/management/reactors/management-events.ts';
 import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
 import { apiDocument } from '../support/documents.ts';

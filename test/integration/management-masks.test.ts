@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { toApiId } from '../../domain/ids.ts';
-import { openDocument } from '../../src/management/definition-secrets.ts';
+import { openDocument } from '../../src/management/definitions/definition-secrets.ts';
 import { loadApi } from '../../src/management/load.ts';
 import { classicDefinition } from '../support/classic-definitions.ts';
 import { openApi } from '../support/documents.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { toApiId } from '../../domain/ids.ts';
-import { openDocument } from '../../src/management/definition-secrets.ts';
+import { openDocument } from '../../src/management/definitions/definition-secrets.ts';
 import { loadApi } from '../../src/management/load.ts';
 import { openApi } from '../support/documents.ts';
 import { named } from '../support/management-refusals.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { toApiId } from '../../domain/ids.ts';
 import { at } from '../../domain/json.ts';
-import { openDocument } from '../../src/management/definition-secrets.ts';
+import { openDocument } from '../../src/management/definitions/definition-secrets.ts';
 import { loadApi } from '../../src/management/load.ts';
 import { openApi } from '../support/documents.ts';
 import { type Case, json, named, refuse, streams } from '../support/management-refusals.ts';

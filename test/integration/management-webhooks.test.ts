@@ -6,7 +6,7 @@ import type { JsonObject } from '../../domain/event.ts';
 import { toWebhookId } from '../../domain/ids.ts';
 import { webhookTriggers } from '../../domain/webhook-body.ts';
 import { createSendWebhook, signatureOf } from '../../gateway/events/webhook-sender.ts';
-import { openDocument } from '../../src/management/definition-secrets.ts';
+import { openDocument } from '../../src/management/definitions/definition-secrets.ts';
 import { loadWebhook } from '../../src/management/load.ts';
 import { named } from '../support/management-refusals.ts';
 import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';

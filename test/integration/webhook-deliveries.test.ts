@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
-import { createDeliveries } from '../../src/management/deliveries.ts';
+import { createDeliveries } from '../../src/management/fleet/deliveries.ts';
 import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { webhookDelivery } from '../support/webhook-delivery.ts';
 

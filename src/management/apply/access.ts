@@ -10,11 +10,18 @@ import { key } from '../../../domain/key.ts';
 import { quotaBeginning } from '../../../domain/key-quota.ts';
 import type { Labels } from '../../../domain/labels.ts';
 import { policy } from '../../../domain/policy.ts';
-import { apisOf, beyond, refuseOthers, refuseOthersPolicy, withApiNames, withPolicies } from '../access-commands.ts';
-import { openDocument, takeKeySecrets } from '../definition-secrets.ts';
+import {
+  apisOf,
+  beyond,
+  refuseOthers,
+  refuseOthersPolicy,
+  withApiNames,
+  withPolicies,
+} from '../access/access-commands.ts';
+import { apisWithPolicy } from '../access/policy-commands.ts';
+import { openDocument, takeKeySecrets } from '../definitions/definition-secrets.ts';
 import { documentSha256 } from '../derived-fields.ts';
 import { expectedOf, type Loaded, loadKey, loadPolicy } from '../load.ts';
-import { apisWithPolicy } from '../policy-commands.ts';
 import {
   type ApplyContext,
   type ApplyItem,

@@ -6,13 +6,13 @@ import { named as withKeyNames } from '../../../domain/document-secrets.ts';
 import type { Problem } from '../../../domain/errors.ts';
 import { type ApiId, apiStream, toApiId } from '../../../domain/ids.ts';
 import { at, objectAt, withMember } from '../../../domain/json.ts';
-import { bounded } from '../api-change.ts';
-import { nextDocument } from '../api-next.ts';
-import { type CertificateReferences, certificateReferences } from '../certificate-references.ts';
+import { bounded } from '../definitions/api-change.ts';
+import { nextDocument } from '../definitions/api-next.ts';
+import { type CertificateReferences, certificateReferences } from '../definitions/certificate-references.ts';
+import { webhookRemarks } from '../definitions/webhook-references.ts';
 import { comparable, sha256Hex, withDerivedFields } from '../derived-fields.ts';
 import { maskedObject } from '../held-secrets.ts';
 import { expectedOf, type Loaded, loadApi } from '../load.ts';
-import { webhookRemarks } from '../webhook-references.ts';
 import {
   type ApplyContext,
   type ApplyItem,

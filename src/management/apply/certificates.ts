@@ -6,8 +6,8 @@ import type { JsonObject } from '../../../domain/event.ts';
 import { certStream, toCertId } from '../../../domain/ids.ts';
 import { textAt, texts } from '../../../domain/json.ts';
 import { type CertificateContent, restoreCertificate } from '../../../domain/restore.ts';
-import { certificateAtRevision, certificateDocument } from '../config-objects.ts';
 import { expectedOf, loadCertificate } from '../load.ts';
+import { certificateAtRevision, certificateDocument } from '../past/config-objects.ts';
 import { readUpload } from '../upload/certificate-upload.ts';
 import { type ApplyContext, type ApplyItem, judged, refusedItem } from './world.ts';
 

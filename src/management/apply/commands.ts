@@ -8,7 +8,7 @@ import { awaitPosition } from '../conditional.ts';
 import { boundedDiff } from '../derived-fields.ts';
 import { Rejection } from '../errors.ts';
 import type { Command, Plan } from '../handle-command.ts';
-import { type Conflict, restoreClaims } from '../restore-claims.ts';
+import { type Conflict, restoreClaims } from '../restore/restore-claims.ts';
 import { type ApplyOptions, type ApplyPlan, planSet, prunedKinds } from './plan.ts';
 import { type ApplyDeps, type ApplyItem, nameOf } from './world.ts';
 

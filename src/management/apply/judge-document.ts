@@ -4,9 +4,9 @@ import type { JsonObject } from '../../../domain/event.ts';
 import { toApiId, toOrgId } from '../../../domain/ids.ts';
 import { objectAt, textAt } from '../../../domain/json.ts';
 import { createCheckApi } from '../../../gateway/check-api.ts';
-import { nextFromBody } from '../api-next.ts';
+import { nextFromBody } from '../definitions/api-next.ts';
+import { createValidateOpenApi } from '../definitions/validate.ts';
 import type { HeldSecrets } from '../held-secrets.ts';
-import { createValidateOpenApi } from '../validate.ts';
 import { type CheckedObject, type CheckObject, createCheckObject } from './check.ts';
 import { judged } from './world.ts';
 

@@ -4,7 +4,7 @@ import { defaultOwner, type SetKind, type SetObject, setKinds } from '../../../d
 import { nearestName, type Problem } from '../../../domain/errors.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { isObject, pointerStep, textAt } from '../../../domain/json.ts';
-import { lateSchema } from '../late-schema.ts';
+import { lateSchema } from '../bodies/late-schema.ts';
 import { setObjectSchemas } from '../schemas/apply.ts';
 
 /** The problems of the form of one object; pointers begin at the object. */

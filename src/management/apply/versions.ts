@@ -1,7 +1,7 @@
 /** Versions in a declarative set: a base lists what there is once the set is applied, and nothing that stays lists what goes. */
 import type { SetObject } from '../../../domain/apply.ts';
 import { toApiId } from '../../../domain/ids.ts';
-import { basesBeside, documentIn, judgeVersions } from '../version-rules.ts';
+import { basesBeside, documentIn, judgeVersions } from '../definitions/version-rules.ts';
 import { applyApi, pruneApi } from './apis.ts';
 import { type ApplyContext, type ApplyItem, type Existing, refusedItem } from './world.ts';
 

@@ -7,7 +7,7 @@ import { toWebhookId, webhookStream } from '../../../domain/ids.ts';
 import { textAt } from '../../../domain/json.ts';
 import type { Labels } from '../../../domain/labels.ts';
 import { type WebhookState, webhook } from '../../../domain/webhook.ts';
-import { openDocument, takeWebhookSecrets } from '../definition-secrets.ts';
+import { openDocument, takeWebhookSecrets } from '../definitions/definition-secrets.ts';
 import { comparable, documentSha256 } from '../derived-fields.ts';
 import { expectedOf, loadWebhook } from '../load.ts';
 import { apisNaming, namesWebhook } from '../webhook-commands.ts';

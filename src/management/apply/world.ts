@@ -15,13 +15,13 @@ import { type AggregateNow, listAggregates } from '../../../projections/history.
 import { keysWithPolicy } from '../../../projections/keys.ts';
 import { findPolicy, isNameTaken, listPolicies } from '../../../projections/policies.ts';
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';
-import type { AccessBodies } from '../access-bodies.ts';
-import type { Asker } from '../access-commands.ts';
+import type { AccessBodies } from '../access/access-bodies.ts';
+import type { Asker } from '../access/access-commands.ts';
+import type { ValidateOpenApi } from '../definitions/validate.ts';
 import { Rejection } from '../errors.ts';
 import type { PlannedWrite } from '../handle-command.ts';
 import type { HeldSecrets } from '../held-secrets.ts';
-import type { ClaimingItem } from '../restore-claims.ts';
-import type { ValidateOpenApi } from '../validate.ts';
+import type { ClaimingItem } from '../restore/restore-claims.ts';
 import type { WebhookBodies } from '../webhook-bodies.ts';
 import type { ApplyRequest } from './set.ts';
 

@@ -6,7 +6,7 @@ import { toApiId } from '../../../domain/ids.ts';
 import type { Lease } from '../../../domain/lease.ts';
 import { type ReservationEvent, reservation } from '../../../domain/reservation.ts';
 import type { Log } from '../../../gateway/ports.ts';
-import { routeOfDocument } from '../api-claims.ts';
+import { routeOfDocument } from '../definitions/api-claims.ts';
 import type { Command, Commands } from '../handle-command.ts';
 import { expectedOf, loadApi, loadReservation } from '../load.ts';
 import { systemContext } from '../system-context.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { EventStore } from '../../../domain/event-store.ts';
 import type { Log } from '../../../gateway/ports.ts';
-import { shredCertificateKey } from '../certificate-commands.ts';
+import { shredCertificateKey } from '../certificates/certificate-commands.ts';
 import type { Commands } from '../handle-command.ts';
 import type { KeptRing, KeyHealth } from '../held-secrets.ts';
 import { createKeyReferences, type KeyOwner, type KeyReferences, keyEvents, neededKeys } from '../key-references.ts';

@@ -6,9 +6,9 @@ import type { Call } from '../call.ts';
 import { etagOf } from '../conditional.ts';
 import { queryInvalid, Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
+import { apiAt, apiAtRevision, resolveAt } from '../past/time-travel.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
-import { apiAt, apiAtRevision, resolveAt } from '../time-travel.ts';
 
 async function show(call: Call, { store, now }: Services): Promise<Reply> {
   const apiId = toApiId(call.params['apiId'] ?? '');

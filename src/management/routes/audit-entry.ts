@@ -1,10 +1,10 @@
 /** One event of the audit with its members and what it changed, secrets masked. */
 import { padPosition } from '../../../domain/event-store.ts';
-import { wholeEntry } from '../audit-entries.ts';
 import type { Call } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
+import { wholeEntry } from '../past/audit-entries.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 

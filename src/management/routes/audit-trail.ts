@@ -6,9 +6,9 @@ import { decodeEvent } from '../../../domain/events.ts';
 import { anchorStream } from '../../../domain/ids.ts';
 import { type Call, numberParameter } from '../call.ts';
 import * as parameter from '../parameters.ts';
+import { resolveAt } from '../past/time-travel.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
-import { resolveAt } from '../time-travel.ts';
 
 async function exportTrail({ query }: Call, { store, exportAudit, now }: Services): Promise<Reply> {
   const place = async (name: string): Promise<Position | undefined> => {

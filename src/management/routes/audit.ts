@@ -2,15 +2,15 @@
 
 import type { Json } from '../../../domain/event.ts';
 import { type AuditPage, listAudit } from '../../../projections/history-lists.ts';
-import { csvLines, readableEntries } from '../audit-entries.ts';
 import { type Call, cursorParameter, numberParameter, textParameters, wordParameter } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
+import { csvLines, readableEntries } from '../past/audit-entries.ts';
+import { resolveRange } from '../past/time-travel.ts';
 import { askedMoment } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
-import { resolveRange } from '../time-travel.ts';
 
 async function list(call: Call, services: Services): Promise<Reply> {
   const after = cursorParameter(call, 'after');

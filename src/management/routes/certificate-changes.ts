@@ -3,16 +3,23 @@ import { bodyMalformed, certificateUnknown } from '../../../domain/errors.ts';
 import type { Json } from '../../../domain/event.ts';
 import { getCertificate } from '../../../projections/certificate-list.ts';
 import { dependenciesOf, pageOfUsers } from '../../../projections/certificate-uses.ts';
-import { readOptions } from '../bodies.ts';
+import { readOptions } from '../bodies/bodies.ts';
 import { booleanParameter, type Call, checkComment, commandContext } from '../call.ts';
 import {
   type CertificateWish,
   deleteCertificate,
   destroyCertificateKey,
   renameCertificate,
-} from '../certificate-commands.ts';
-import { removeDependencies } from '../certificate-dependencies.ts';
-import { answered, certIdOf, checkName, exampleId, pageOf, pageParameters } from '../certificate-requests.ts';
+} from '../certificates/certificate-commands.ts';
+import { removeDependencies } from '../certificates/certificate-dependencies.ts';
+import {
+  answered,
+  certIdOf,
+  checkName,
+  exampleId,
+  pageOf,
+  pageParameters,
+} from '../certificates/certificate-requests.ts';
 import { awaitRevision } from '../conditional.ts';
 import * as parameter from '../parameters.ts';
 import type { Reply } from '../responses.ts';

@@ -9,9 +9,9 @@ import {
   type ShownCertificate,
 } from '../../../projections/certificate-list.ts';
 import { type Call, commandContext, wordParameter } from '../call.ts';
-import { readCertificateBody } from '../certificate-body.ts';
-import { importCertificates } from '../certificate-commands.ts';
-import { checkName, exampleAnswer, exampleId, pageOf, pageParameters } from '../certificate-requests.ts';
+import { readCertificateBody } from '../certificates/certificate-body.ts';
+import { importCertificates } from '../certificates/certificate-commands.ts';
+import { checkName, exampleAnswer, exampleId, pageOf, pageParameters } from '../certificates/certificate-requests.ts';
 import { awaitRevision } from '../conditional.ts';
 import { queryInvalid, Rejection } from '../errors.ts';
 import { taggedReply } from '../object-reads.ts';

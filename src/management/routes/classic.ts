@@ -4,14 +4,14 @@ import { bodyMalformed, invalidId, type Warning } from '../../../domain/errors.t
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { type ApiId, toApiId } from '../../../domain/ids.ts';
 import { isObject } from '../../../domain/json.ts';
-import { readDocument, readOptions, structuredTypes } from '../bodies.ts';
+import { readDocument, readOptions, structuredTypes } from '../bodies/bodies.ts';
 import { booleanParameter, type Call, commandContext } from '../call.ts';
-import { unwrapped } from '../classic-commands.ts';
 import { apiWriteOptions } from '../command-options.ts';
 import { createdAnswer, documentedAnswer, writeErrors } from '../definition-rows.ts';
+import { unwrapped } from '../definitions/classic-commands.ts';
+import { patchTypes, readPatchBody } from '../definitions/patch-body.ts';
 import { sha256Hex } from '../derived-fields.ts';
 import * as parameter from '../parameters.ts';
-import { patchTypes, readPatchBody } from '../patch-body.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, RouteBody, Services } from '../route.ts';
 

@@ -1,7 +1,7 @@
 /** Import of OpenAPI documents that know nothing of the gateway: the query says what becomes of them. */
 import { parseSettings } from '../../../domain/api/query-settings.ts';
 import { toApiId } from '../../../domain/ids.ts';
-import { readDocument } from '../bodies.ts';
+import { readDocument } from '../bodies/bodies.ts';
 import { type Call, commandContext } from '../call.ts';
 import { apiWriteOptions } from '../command-options.ts';
 import { createdAnswer, definitionBody, plainDocument, writeErrors } from '../definition-rows.ts';

@@ -7,7 +7,7 @@ import { invalidId, kindMismatch, type Warning } from '../../../domain/errors.ts
 import type { JsonObject } from '../../../domain/event.ts';
 import { type ApiId, toApiId } from '../../../domain/ids.ts';
 import { at } from '../../../domain/json.ts';
-import { readDocument } from '../bodies.ts';
+import { readDocument } from '../bodies/bodies.ts';
 import { type Call, commandContext } from '../call.ts';
 import { apiWriteOptions } from '../command-options.ts';
 import {
@@ -20,11 +20,11 @@ import {
   vendorType,
   writeErrors,
 } from '../definition-rows.ts';
+import { readPatchBody } from '../definitions/patch-body.ts';
+import { isPublic, publicDocument } from '../definitions/public-document.ts';
 import { sha256Hex } from '../derived-fields.ts';
 import { Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
-import { readPatchBody } from '../patch-body.ts';
-import { isPublic, publicDocument } from '../public-document.ts';
 import { readApi, replyWithApi } from '../read-api.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';

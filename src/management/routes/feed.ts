@@ -4,7 +4,7 @@ import { type FeedPlace, FeedRefusal } from '../../../gateway/feed/feed.ts';
 import type { SignedChanges } from '../../../gateway/feed/signed.ts';
 import type { Call } from '../call.ts';
 import { queryInvalid, Rejection } from '../errors.ts';
-import { type Recipient, recipientOf } from '../node-keys.ts';
+import { type Recipient, recipientOf } from '../fleet/node-keys.ts';
 import { queryParameter } from '../parameters.ts';
 import type { Reply } from '../responses.ts';
 import type { Parameter, Route, Services } from '../route.ts';

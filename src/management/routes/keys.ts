@@ -4,9 +4,21 @@ import { bodyMalformed, keyInvalid, keyUnknown } from '../../../domain/errors.ts
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { type KeyHash, keyStream } from '../../../domain/ids.ts';
 import { findKey, type KeyEntry, listKeys } from '../../../projections/keys.ts';
-import { readAccessPatch } from '../access-bodies.ts';
-import { askerOf } from '../access-commands.ts';
-import { readObject, readOptions, structuredTypes } from '../bodies.ts';
+import { readAccessPatch } from '../access/access-bodies.ts';
+import { askerOf } from '../access/access-commands.ts';
+import {
+  createKey,
+  deleteKey,
+  type KeyUpdate,
+  previewKey,
+  rotateKey,
+  shownKey,
+  updateKey,
+} from '../access/key-commands.ts';
+import { resetKeyQuota } from '../access/key-quotas.ts';
+import { basicUserHash, userOf } from '../access/key-secrets.ts';
+import { keyHashOf, keyOfPath, newKeyText } from '../access/key-text.ts';
+import { readObject, readOptions, structuredTypes } from '../bodies/bodies.ts';
 import {
   booleanParameter,
   type Call,
@@ -16,19 +28,15 @@ import {
   textParameters,
 } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
+import { patchTypes } from '../definitions/patch-body.ts';
 import type { ErrorCode } from '../errors.ts';
-import { createKey, deleteKey, type KeyUpdate, previewKey, rotateKey, shownKey, updateKey } from '../key-commands.ts';
-import { resetKeyQuota } from '../key-quotas.ts';
-import { basicUserHash, userOf } from '../key-secrets.ts';
-import { keyHashOf, keyOfPath, newKeyText } from '../key-text.ts';
-import { shownLive } from '../key-uses.ts';
+import { shownLive } from '../fleet/key-uses.ts';
 import { loadKey } from '../load.ts';
 import { readOwned } from '../object-reads.ts';
 import { changeRow, changesBody, readRow } from '../object-rows.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
 import { documentsFor } from '../past-reads.ts';
-import { patchTypes } from '../patch-body.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 

@@ -6,7 +6,7 @@ import { type OrgId, readOrgId } from '../../../domain/ids.ts';
 import { isObject } from '../../../domain/json.ts';
 import { defaultTerms, noLimits } from '../../../domain/organisation.ts';
 import { findOrganisation, listOrganisations, type StoredOrganisation } from '../../../projections/organisations.ts';
-import { readOptions } from '../bodies.ts';
+import { readOptions } from '../bodies/bodies.ts';
 import { type Call, commandContext, cursorParameter, numberParameter } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { taggedReply } from '../object-reads.ts';

@@ -4,9 +4,10 @@ import { policyInvalid, policyUnknown } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { type PolicyId, policyStream, toPolicyId } from '../../../domain/ids.ts';
 import { findPolicy, listPolicies, type StoredPolicy } from '../../../projections/policies.ts';
-import { type AccessBody, readAccessPatch } from '../access-bodies.ts';
-import { askerOf } from '../access-commands.ts';
-import { readObject, structuredTypes } from '../bodies.ts';
+import { type AccessBody, readAccessPatch } from '../access/access-bodies.ts';
+import { askerOf } from '../access/access-commands.ts';
+import { createPolicy, deletePolicy, updatePolicy } from '../access/policy-commands.ts';
+import { readObject, structuredTypes } from '../bodies/bodies.ts';
 import {
   booleanParameter,
   type Call,
@@ -16,6 +17,7 @@ import {
   textParameters,
 } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
+import { patchTypes } from '../definitions/patch-body.ts';
 import type { ErrorCode } from '../errors.ts';
 import { loadPolicy } from '../load.ts';
 import { readOwned } from '../object-reads.ts';
@@ -23,8 +25,6 @@ import { changeRow, changesBody, forced, readRow } from '../object-rows.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
 import { documentsFor } from '../past-reads.ts';
-import { patchTypes } from '../patch-body.ts';
-import { createPolicy, deletePolicy, updatePolicy } from '../policy-commands.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 

@@ -6,12 +6,12 @@ import { padPosition } from '../../../domain/event-store.ts';
 import type { ReloadScope } from '../../../domain/gateway-group.ts';
 import { getApi } from '../../../projections/api-catalog.ts';
 import { listNodes, type RegisteredNode } from '../../../projections/nodes.ts';
-import { readOptions } from '../bodies.ts';
+import { readOptions } from '../bodies/bodies.ts';
 import { type Call, commandContext } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
+import { answerOf, isAsked, maxWaitMs, readReloadRequest, requestReload } from '../fleet/reloads.ts';
 import { writeParameters } from '../parameters.ts';
-import { answerOf, isAsked, maxWaitMs, readReloadRequest, requestReload } from '../reloads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 

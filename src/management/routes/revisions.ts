@@ -6,21 +6,21 @@ import { type StoredEvent, shortPosition } from '../../../domain/event-store.ts'
 import { decodeEvent } from '../../../domain/events.ts';
 import { type ApiId, apiStream, toApiId } from '../../../domain/ids.ts';
 import { listRevisions } from '../../../projections/history-lists.ts';
-import { namedActor } from '../audit-entries.ts';
-import { readOptions } from '../bodies.ts';
+import { readOptions } from '../bodies/bodies.ts';
 import { type Call, checkComment, commandContext, cursorParameter, numberParameter } from '../call.ts';
 import { apiWriteOptions } from '../command-options.ts';
 import { awaitRevision, etagOf } from '../conditional.ts';
-import { documentDifference } from '../config-diff.ts';
 import { comparable } from '../derived-fields.ts';
 import { queryInvalid, Rejection } from '../errors.ts';
 import { loadApi } from '../load.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
+import { namedActor } from '../past/audit-entries.ts';
+import { documentDifference } from '../past/config-diff.ts';
+import { type ApiThen, apiAt, apiAtRevision, resolveAt } from '../past/time-travel.ts';
 import { askedMoment } from '../past-reads.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
-import { type ApiThen, apiAt, apiAtRevision, resolveAt } from '../time-travel.ts';
 
 const apiIdOf = ({ params }: Call): ApiId => toApiId(params['apiId'] ?? '');
 

@@ -9,7 +9,7 @@ import { type CatalogApi, getApi } from '../../../projections/api-catalog.ts';
 import { listNodes, type RegisteredNode } from '../../../projections/nodes.ts';
 import { type Call, numberParameter } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
-import { goneAfterMs, type LastSeen } from '../nodes.ts';
+import { goneAfterMs, type LastSeen } from '../fleet/nodes.ts';
 import { minRevision, queryParameter } from '../parameters.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';

@@ -2,7 +2,7 @@
 import { type OpenApiVersion, openApiVersions, publishedSchema } from '../../../domain/api/schema/published.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { configSchema } from '../../config/schema.ts';
-import { readDocument, structuredTypes } from '../bodies.ts';
+import { readDocument, structuredTypes } from '../bodies/bodies.ts';
 import { booleanParameter, type Call } from '../call.ts';
 import { exampleDocument } from '../definition-rows.ts';
 import { queryInvalid, Rejection } from '../errors.ts';

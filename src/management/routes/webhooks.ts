@@ -7,7 +7,7 @@ import { toWebhookId, type WebhookId, webhookStream } from '../../../domain/ids.
 import { mergePatch } from '../../../domain/merge-patch.ts';
 import { sampleFacts, webhookBody } from '../../../domain/webhook-body.ts';
 import { findWebhook, listWebhooks } from '../../../projections/webhooks.ts';
-import { readJsonObject } from '../bodies.ts';
+import { readJsonObject } from '../bodies/bodies.ts';
 import {
   booleanParameter,
   type Call,
@@ -17,7 +17,7 @@ import {
   textParameters,
 } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
-import { goneSecrets, openDocument } from '../definition-secrets.ts';
+import { goneSecrets, openDocument } from '../definitions/definition-secrets.ts';
 import type { ErrorCode } from '../errors.ts';
 import { loadWebhook } from '../load.ts';
 import { readOwned } from '../object-reads.ts';

@@ -4,13 +4,13 @@ import { durationMs } from '../../../domain/api/duration.ts';
 import { nearestName, type Problem } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import type { TokenTerms } from '../../../domain/token.ts';
-import { readJsonObject } from '../bodies.ts';
+import { readJsonObject } from '../bodies/bodies.ts';
+import { lateSchema } from '../bodies/late-schema.ts';
 import { Rejection } from '../errors.ts';
-import { lateSchema } from '../late-schema.ts';
+import { readTime } from '../past/time-travel.ts';
 import type { Roles } from '../roles.ts';
 import { tokenSchemas } from '../schemas/token.ts';
 import { scopeNames } from '../scopes.ts';
-import { readTime } from '../time-travel.ts';
 
 export type TokenBodies = {
   /** An end that is left out is no later than `longest` (null: no bound). */

@@ -8,8 +8,8 @@ import { Outbox, type OutboxStore, type Redelivery } from '../../../gateway/even
 import type { Unnumbered } from '../../../gateway/events/outbox-entry.ts';
 import { type RetryPolicy, webhookRetries } from '../../../gateway/events/verdict.ts';
 import type { Clock, Log } from '../../../gateway/ports.ts';
-import type { Deliveries } from '../deliveries.ts';
 import { sha256Hex } from '../derived-fields.ts';
+import type { Deliveries } from '../fleet/deliveries.ts';
 import type { Listener } from './handlers.ts';
 import { addressOf, sendTo, type TargetSources, targetOf } from './targets.ts';
 import type { Told } from './told.ts';

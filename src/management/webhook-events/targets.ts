@@ -13,7 +13,7 @@ import { getApi } from '../../../projections/api-catalog.ts';
 import { handlersOf } from '../../../projections/api-entries.ts';
 import type { DocumentReader } from '../../../projections/read-model-store.ts';
 import { findWebhook } from '../../../projections/webhooks.ts';
-import { openDocument, type StoredDocument } from '../definition-secrets.ts';
+import { openDocument, type StoredDocument } from '../definitions/definition-secrets.ts';
 import type { HeldSecrets } from '../held-secrets.ts';
 import { loadApi, loadWebhook } from '../load.ts';
 import type { Listener } from './handlers.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Refusal } from '../../../../domain/errors.ts';
 import type { JsonObject } from '../../../../domain/event.ts';
-import { createAccessBodies } from '../../../../src/management/access-bodies.ts';
+import { createAccessBodies } from '../../../../src/management/access/access-bodies.ts';
 
 describe('the addresses of a right', () => {
   const bodies = createAccessBodies();

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { toOrgId, toWebhookId } from '../../../../domain/ids.ts';
 import type { SharedCells } from '../../../../domain/shared-cells.ts';
-import { createDeliveries } from '../../../../src/management/deliveries.ts';
+import { createDeliveries } from '../../../../src/management/fleet/deliveries.ts';
 import { memoryCells } from '../../../../src/stores/events/memory-cells.ts';
 import { webhookDelivery } from '../../../support/webhook-delivery.ts';
 

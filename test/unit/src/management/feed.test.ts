@@ -7,7 +7,7 @@ import { applyChanges } from '../../../../projections/gateway-snapshot.ts';
 import type { Projection } from '../../../../projections/projection.ts';
 import { type Projector, startProjector } from '../../../../projections/projector.ts';
 import type { ReadModelStore } from '../../../../projections/read-model-store.ts';
-import { createFeed, type FeedOptions, type ManagementFeed } from '../../../../src/management/feed.ts';
+import { createFeed, type FeedOptions, type ManagementFeed } from '../../../../src/management/fleet/feed.ts';
 import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
 import { openSqliteReadModels } from '../../../../src/stores/models/sqlite-read-models.ts';
 import { apiDocument } from '../../../support/documents.ts';

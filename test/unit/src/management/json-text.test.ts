@@ -2,7 +2,7 @@
 import { assert, expect } from 'chai';
 import fc from 'fast-check';
 import { Refusal } from '../../../../domain/errors.ts';
-import { parseJson } from '../../../../src/management/json-text.ts';
+import { parseJson } from '../../../../src/management/bodies/json-text.ts';
 
 const reasonOf = (text: string): string => {
   try {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { toKeyHash } from '../../../../domain/ids.ts';
 import type { KeyUse } from '../../../../domain/key-use.ts';
-import { createKeyUses } from '../../../../src/management/key-uses.ts';
+import { createKeyUses } from '../../../../src/management/fleet/key-uses.ts';
 import { memoryCells } from '../../../../src/stores/events/memory-cells.ts';
 
 const hash = (text: string) => toKeyHash(createHash('sha256').update(text).digest('hex'));

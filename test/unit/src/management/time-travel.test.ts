@@ -6,7 +6,7 @@ import { fold } from '../../../../domain/decider.ts';
 import { Refusal } from '../../../../domain/errors.ts';
 import { padPosition } from '../../../../domain/event-store.ts';
 import { toApiId, toOrgId } from '../../../../domain/ids.ts';
-import { apiAt, apiAtRevision, resolveAt, resolveRange } from '../../../../src/management/time-travel.ts';
+import { apiAt, apiAtRevision, resolveAt, resolveRange } from '../../../../src/management/past/time-travel.ts';
 import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
 import { apiDocument } from '../../../support/documents.ts';
 import {

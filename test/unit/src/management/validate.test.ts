@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Refusal } from '../../../../domain/errors.ts';
 import type { Json, JsonObject } from '../../../../domain/event.ts';
-import { createValidateOpenApi } from '../../../../src/management/validate.ts';
+import { createValidateOpenApi } from '../../../../src/management/definitions/validate.ts';
 import { openApi } from '../../../support/documents.ts';
 import { fullOpenApi30, fullOpenApi31 } from '../../../support/full-definition.ts';
 

@@ -2,7 +2,7 @@
 import { assert, expect } from 'chai';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
-import { parseYaml } from '../../../../src/management/yaml-body.ts';
+import { parseYaml } from '../../../../src/management/bodies/yaml-body.ts';
 
 const messageOf = (text: string): string => {
   try {

@@ -1,0 +1,124 @@
+/** Commands on policies. */
+import { policiesIn } from '../../../domain/api/policy-references.ts';
+import { accessExceeds, policyInvalid } from '../../../domain/errors.ts';
+import type { JsonObject } from '../../../domain/event.ts';
+import { type OrgId, type PolicyId, policyStream } from '../../../domain/ids.ts';
+import { textAt } from '../../../domain/json.ts';
+import { policy } from '../../../domain/policy.ts';
+import { getApi, listApis } from '../../../projections/api-catalog.ts';
+import { keysWithPolicy } from '../../../projections/keys.ts';
+import { isNameTaken } from '../../../projections/policies.ts';
+import type { DocumentReader } from '../../../projections/read-model-store.ts';
+import { documentSha256 } from '../derived-fields.ts';
+import type { Command } from '../handle-command.ts';
+import { loadPolicy } from '../load.ts';
+import type { AccessBody } from './access-bodies.ts';
+import {
+  type AccessServices,
+  type Asker,
+  apisOf,
+  beyond,
+  onDocument,
+  refuseOthersPolicy,
+  withApis,
+} from './access-commands.ts';
+import { remarked } from './key-commands.ts';
+
+export const createPolicy = (
+  services: AccessServices,
+  asker: Asker,
+  policyId: PolicyId,
+  wanted: AccessBody,
+): Command => ({
+  ...onDocument(services, asker, {
+    ...target(services, policyId, 'CreatePolicy'),
+    decide: (state) => {
+      // Keys may name what is not there yet, or not any more.
+      refuseOthersPolicy(asker, services.models, asker.orgId, policyId, []);
+      const events = policy.decide({ type: 'CreatePolicy', ...wantedOf(services, asker, policyId, wanted) }, state);
+      const headers = { Location: `/api/policies/${policyId}`, ...remarked(wanted.remarks) };
+      return { events, body: answered(policyId, 'Policy created'), headers };
+    },
+  }),
+  aggregate: namesOf(asker.orgId),
+});
+
+/** `change`: the new document from the one before. */
+export const updatePolicy = (
+  services: AccessServices,
+  asker: Asker,
+  policyId: PolicyId,
+  change: (before: JsonObject) => AccessBody,
+): Command => ({
+  ...onDocument(services, asker, {
+    ...target(services, policyId, 'UpdatePolicy'),
+    decide: (state) => {
+      const own = state.exists && state.orgId === asker.orgId ? state : undefined;
+      refuseOthersPolicy(asker, services.models, asker.orgId, policyId, own ? [own.document] : []);
+      const wanted = own ? change(own.document) : { document: {}, remarks: [] };
+      const events = policy.decide({ type: 'UpdatePolicy', ...wantedOf(services, asker, policyId, wanted) }, state);
+      return { events, body: answered(policyId, 'Data updated'), headers: remarked(wanted.remarks) };
+    },
+  }),
+  aggregate: namesOf(asker.orgId),
+});
+
+export const deletePolicy = (services: AccessServices, asker: Asker, policyId: PolicyId, isForced: boolean): Command =>
+  onDocument(services, asker, {
+    ...target(services, policyId, 'DeletePolicy'),
+    decide: (state) => {
+      const { orgId } = asker;
+      const isOwn = state.exists && state.orgId === orgId;
+      refuseOthersPolicy(asker, services.models, orgId, policyId, isOwn ? [state.document] : []);
+      const usedBy = usersOf(services.models, orgId, policyId);
+      const events = policy.decide({ type: 'DeletePolicy', orgId, policyId, usedBy, isForced }, state);
+      return { events, body: answered(policyId, 'Data deleted') };
+    },
+  });
+
+/** Keys that name it, and APIs that give it to callers; in words. */
+const usersOf = (models: DocumentReader, orgId: OrgId, policyId: PolicyId): readonly string[] => [
+  ...keysWithPolicy(models, orgId, policyId).map((hash) => `key ${hash}`),
+  ...apisWithPolicy(models, orgId, policyId).map((id) => `api ${id}`),
+];
+
+/** Ids of the APIs that give it to callers by their claims or clients. */
+export function apisWithPolicy(models: DocumentReader, orgId: OrgId, policyId: PolicyId): readonly string[] {
+  const found: string[] = [];
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = listApis(models, orgId, { sort: 'created', limit: 500, ...(after === undefined ? {} : { after }) });
+    const naming = page.apis.filter(({ id }) => policiesIn(getApi(models, orgId, id)?.document ?? {}).has(policyId));
+    found.push(...naming.map(({ id }) => id));
+    after = page.next;
+  }
+  return found;
+}
+
+const target = ({ store }: AccessServices, policyId: PolicyId, type: string) => ({
+  type,
+  stream: policyStream(policyId),
+  load: (to?: bigint) => loadPolicy(store, policyId, to),
+});
+
+/** Two that want one name wait for each other; the second one then finds it taken. */
+const namesOf = (orgId: OrgId): string => `policy names of ${orgId}`;
+
+const answered = (policyId: PolicyId, message: string): JsonObject => ({
+  ...{ ID: policyId, Message: message, Meta: policyId, Status: 'OK' },
+});
+
+function wantedOf(services: AccessServices, asker: Asker, policyId: PolicyId, wanted: AccessBody) {
+  const { orgId } = asker;
+  const { document, unknownApis } = withApis(services, orgId, wanted.document);
+  if (unknownApis.length > 0) {
+    const message = `there are no APIs ${unknownApis.join(', ')}`;
+    throw policyInvalid([{ pointer: '/access_rights', code: 'unknown', message }]);
+  }
+  const foreign = beyond(asker, apisOf(document));
+  if (foreign.length > 0) throw accessExceeds('/access_rights', `not yours to give: ${foreign.join(', ')}`);
+  const name = textAt(document, 'name') ?? '';
+  return {
+    ...{ orgId, policyId, document, docSha256: documentSha256(document) },
+    isNameTaken: isNameTaken(services.models, orgId, name, policyId),
+  };
+}

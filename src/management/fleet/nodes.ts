@@ -1,0 +1,227 @@
+/** The gateways of this installation: takes their reports, as events when something changed and as cells for signs of life, and says how they are. */
+import { v7 } from 'uuid';
+import { fold } from '../../../domain/decider.ts';
+import {
+  type EventStore,
+  type Position,
+  type StoredEvent,
+  shortPosition,
+  WrongExpectedVersion,
+} from '../../../domain/event-store.ts';
+import { decodeEvent, encodeEvent } from '../../../domain/events.ts';
+import {
+  type GatewayNodeCommand,
+  type GatewayNodeEvent,
+  type GatewayNodeState,
+  gatewayNode,
+} from '../../../domain/gateway-node.ts';
+import { type NodeId, nodeStream, type OrgId, toNodeId } from '../../../domain/ids.ts';
+import { CellConflict, type SharedCells } from '../../../domain/shared-cells.ts';
+import { FeedRefusal, type GatewayReport } from '../../../gateway/feed/feed.ts';
+import { nodeKeyIdOf } from '../../../gateway/feed/node-box.ts';
+import type { Log } from '../../../gateway/ports.ts';
+import { gatewayCategories } from '../../../projections/gateway-config.ts';
+import { createKeyedMutex } from '../keyed-mutex.ts';
+import { createDeliveries } from './deliveries.ts';
+import { createKeyUses } from './key-uses.ts';
+
+export type NodesOptions = {
+  readonly store: EventStore;
+  readonly cells: SharedCells;
+  readonly orgId: OrgId;
+  readonly now: () => Date;
+  readonly log: Pick<Log, 'error'>;
+};
+
+/** What a node said last, in the cell that all management nodes share. */
+export type LastSeen = Pick<
+  GatewayReport,
+  'run' | 'startedAt' | 'version' | 'source' | 'apis' | 'position' | 'revision' | 'trouble' | 'reload'
+> & {
+  readonly seenAt: string;
+  /** Starts that had the name before, newest last: they have lost it. */
+  readonly past: readonly string[];
+};
+
+export type Nodes = {
+  /** Throws `FeedRefusal` with `node_superseded` when a newer process has the name. */
+  receive(report: GatewayReport): Promise<void>;
+  lastSeen(): Promise<ReadonlyMap<string, LastSeen>>;
+  /** False for a node that is not known. */
+  forget(node: NodeId, actorId: string): Promise<boolean>;
+};
+
+/** Three signs of life that did not come. */
+export const goneAfterMs = 30_000;
+
+const prefix = 'gateway/';
+const maxPast = 16;
+const maxAttempts = 5;
+const appendTimeoutMs = 10_000;
+
+/** The stream keeps so many events; old ones go in groups. */
+const maxCount = 1_000;
+const retainEvery = 100n;
+
+type Known = { readonly state: GatewayNodeState; readonly head: bigint | undefined };
+
+export function createNodes({ store, cells, orgId, now, log }: NodesOptions): Nodes {
+  const exclusively = createKeyedMutex();
+  const deliveries = createDeliveries(cells);
+  const keyUses = createKeyUses(cells);
+  let known: ReadonlyMap<string, Known> = new Map();
+
+  const load = async (nodeId: NodeId): Promise<Known> => {
+    const newest = await store.readStream(nodeStream(nodeId), { back: true, limit: maxCount });
+    const events = newest.toReversed().map((stored) => decodeEvent(stored).event as GatewayNodeEvent);
+    return { state: fold(gatewayNode, events), head: newest[0]?.revision };
+  };
+
+  const run = async (command: GatewayNodeCommand, actor: Actor): Promise<boolean> => {
+    const { nodeId } = command;
+    for (let attempt = 1; ; attempt++) {
+      const before = known.get(nodeId) ?? (await load(nodeId));
+      // Unknown again unless the append says where the stream is now.
+      known = new Map([...known].filter(([id]) => id !== nodeId));
+      const events = gatewayNode.decide(command, before.state);
+      try {
+        const head = events.length === 0 ? before.head : await append(command, before.head, events, actor);
+        const state = fold(gatewayNode, events, before.state);
+        known = new Map([...known, [nodeId, { state, head }]]);
+        sayChangedKey(log, nodeId, before.state, state);
+        return events.length > 0;
+      } catch (error) {
+        if (!(error instanceof WrongExpectedVersion) || attempt >= maxAttempts) throw error;
+      }
+    }
+  };
+
+  const append = async (
+    { nodeId, type }: GatewayNodeCommand,
+    before: bigint | undefined,
+    events: readonly GatewayNodeEvent[],
+    { actorType, actorId }: Actor,
+  ): Promise<bigint | undefined> => {
+    const stream = nodeStream(nodeId);
+    const commandId = v7();
+    const meta = { v: '1', at: now().toISOString(), orgId, actorType, actorId, commandId, commandType: type };
+    const encoded = events.map((event) => encodeEvent(event, v7(), meta));
+    const { heads } = await store.append([{ stream, expected: before ?? 'noStream', events: encoded }], {
+      commandId,
+      timeoutMs: appendTimeoutMs,
+    });
+    const head = heads.get(stream);
+    if (head !== undefined && head / retainEvery !== (before ?? 0n) / retainEvery) {
+      await store.retain(stream, { maxCount });
+    }
+    return head;
+  };
+
+  return {
+    receive: (report) =>
+      exclusively(report.node, async () => {
+        await see(cells, report, now());
+        await run(commandOf(report, orgId), { actorType: 'gateway', actorId: report.node });
+        await deliveries.take(report.node, report.deliveries ?? []);
+        await keyUses.take(report.node, report.keys ?? []);
+      }),
+    async lastSeen() {
+      const found = await cells.list(prefix);
+      return new Map(found.map(({ key, value }) => [key.slice(prefix.length), JSON.parse(value) as LastSeen]));
+    },
+    forget: (nodeId, actorId) =>
+      exclusively(nodeId, async () => {
+        const command = { type: 'DeregisterGateway', orgId, nodeId, reason: 'asked' } as const;
+        const wasKnown = await run(command, { actorType: 'token', actorId });
+        await cells.remove(`${prefix}${nodeId}`);
+        await deliveries.forget(nodeId);
+        await keyUses.forget(nodeId);
+        return wasKnown;
+      }),
+  };
+}
+
+/** It may have lost its disk, or somebody else has its token. */
+function sayChangedKey(log: Pick<Log, 'error'>, node: NodeId, before: GatewayNodeState, now: GatewayNodeState): void {
+  const [was, is] = [before.identity?.publicKey, now.identity?.publicKey];
+  if (was === undefined || is === undefined || was === is) return;
+  log.error('the key of a gateway has changed: its secrets are sealed for the new one', {
+    ...{ node, keyId: nodeKeyIdOf(was), newKeyId: nodeKeyIdOf(is) },
+  });
+}
+
+type Actor = { readonly actorType: 'gateway' | 'token'; readonly actorId: string };
+
+/** Claims the name for the newest process that comes with it. */
+async function see(cells: SharedCells, report: GatewayReport, at: Date): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const cell = await cells.read(`${prefix}${report.node}`);
+    const before = cell && (JSON.parse(cell.value) as LastSeen);
+    if (before?.past.includes(report.run)) throw superseded(report, before);
+    try {
+      const value = JSON.stringify(seenNow(report, before, at));
+      await cells.write(`${prefix}${report.node}`, value, cell?.version ?? 'none');
+      return;
+    } catch (error) {
+      if (!(error instanceof CellConflict) || attempt >= maxAttempts) throw error;
+    }
+  }
+}
+
+function seenNow(report: GatewayReport, before: LastSeen | undefined, at: Date): LastSeen {
+  const { run, startedAt, version, source, apis, position, revision, trouble, reload } = report;
+  const past = before === undefined || before.run === run ? (before?.past ?? []) : [...before.past, before.run];
+  return {
+    ...{ run, startedAt, version, source, apis, position, revision },
+    ...(trouble ? { trouble } : {}),
+    ...(reload ? { reload } : {}),
+    seenAt: at.toISOString(),
+    past: past.slice(-maxPast),
+  };
+}
+
+const superseded = ({ node }: GatewayReport, { startedAt }: LastSeen): FeedRefusal =>
+  new FeedRefusal('node_superseded', `another process that started at ${startedAt} reports as ${node} since`);
+
+function commandOf(report: GatewayReport, orgId: OrgId): GatewayNodeCommand {
+  const { node, group, tags, version, publicKey, position, revision, snapshotSha256, ms, rejected, source } = report;
+  const applied = { position, revision, snapshotSha256, ms, errors: rejected };
+  const nodeId = toNodeId(node);
+  return {
+    type: 'ReportGateway',
+    ...{ orgId, nodeId, group, tags, version },
+    ...(publicKey === undefined ? {} : { publicKey }),
+    ...(source === 'none' ? {} : { applied }),
+  };
+}
+
+export type Lag = {
+  /** Events of the log that the node has not taken; null where positions cannot be counted. */
+  readonly events: number | null;
+  /** How long the first change that it has not taken has been there; 0 when it has all. */
+  readonly seconds: number;
+};
+
+export async function lagOf(store: EventStore, position: Position, head: Position, now: Date): Promise<Lag> {
+  const events = store.can.gapless ? Math.max(0, Number(shortPosition(head)) - Number(shortPosition(position))) : null;
+  if (position >= head) return { events, seconds: 0 };
+  const first = await firstChangeAfter(store, position);
+  return { events, seconds: first ? Math.max(0, Math.round((now.getTime() - first.at.getTime()) / 1_000)) : 0 };
+}
+
+/** Pages end early where much else happened; far back it is found in the first ones. */
+const maxPages = 20;
+
+async function firstChangeAfter(store: EventStore, position: Position): Promise<StoredEvent | undefined> {
+  let after = position;
+  for (let page = 0; page < maxPages; page++) {
+    const { events, next, atHead } = await store.readAll({
+      after,
+      limit: 1,
+      filter: { categories: gatewayCategories },
+    });
+    if (events.length > 0 || atHead) return events[0];
+    after = next;
+  }
+  return undefined;
+}
