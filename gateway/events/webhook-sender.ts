@@ -5,6 +5,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { Agent, request } from 'undici';
 import type { JsonObject } from '../../domain/event.ts';
 import { isObject, textAt } from '../../domain/json.ts';
+import { percentDecoded } from '../http/percent.ts';
 
 type WebhookEvent = {
   /** The same on every attempt. */
@@ -116,7 +117,7 @@ function headersFor(
   timeS: number,
 ): Record<string, string> {
   const secret = textAt(webhook, 'secret') ?? '';
-  const basic = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const basic = `${percentDecoded(username)}:${percentDecoded(password)}`;
   const own = (Array.isArray(webhook['headers']) ? webhook['headers'] : []).flatMap((header) =>
     isObject(header) ? [[(textAt(header, 'name') ?? '').toLowerCase(), textAt(header, 'value') ?? ''] as const] : [],
   );

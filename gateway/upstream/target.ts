@@ -1,6 +1,7 @@
 /** Where an API's requests go: its URL taken apart once, so that no request needs to. */
 import type { ApiDefinition } from '../../domain/api/definition.ts';
 import type { Context } from '../http/context.ts';
+import { percentDecoded } from '../http/percent.ts';
 
 export type Target = {
   /** Scheme, host and port; `ws` is `http`, `wss` is `https`. */
@@ -47,17 +48,8 @@ export function targetOf({ upstream, stripListenPath }: ApiDefinition): Target |
 
 function basicOf({ username, password }: URL): Pick<Target, 'authorization'> {
   if (username === '' && password === '') return {};
-  const credentials = `${decoded(username)}:${decoded(password)}`;
+  const credentials = `${percentDecoded(username)}:${percentDecoded(password)}`;
   return { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
-}
-
-/** A lone percent sign is meant as one. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The path that is asked of the target (api-definition design 10.1). */

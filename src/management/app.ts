@@ -109,7 +109,8 @@ async function serve(options: Edge, route: Route, context: Context): Promise<Rep
   const behind = options.behind(context.req);
   const { caller, terms } = route.scope === undefined ? nobody : await authorise(options, route, route.scope, context);
   let body: Uint8Array = new Uint8Array();
-  if (route.body) {
+  if (route.body?.isOptional && isBodyless(context.req)) body = noMembers;
+  else if (route.body) {
     const maxBytes = route.isDefinition ? maxDefinitionBytes : route.body.maxBytes;
     checkContentType(route.method, context.headers, { types: acceptedTypes(route.body), maxBytes });
     const sent = await readBytes(context.req, { types: route.body.types, maxBytes });
@@ -134,6 +135,11 @@ async function serve(options: Edge, route: Route, context: Context): Promise<Rep
   const warnings = judgeParameters(route, call);
   return withStaleness(route, withWarnings(await route.handle(call, services), warnings), services);
 }
+
+const noMembers = Buffer.from('{}');
+
+const isBodyless = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 
 /** A read that is answered while the log is away says how old it may be (management design 15). */
 function withStaleness({ method, scope }: Route, reply: Reply, { projector }: Services): Reply {

@@ -70,7 +70,7 @@ function requestBodyOf({ isDefinition }: Route, body: RouteBody, { maxDefinition
   const schema = body.schema === undefined ? {} : { schema: { $ref: `#/components/schemas/${body.schema}` } };
   const media = (type: string): JsonObject => partial[type] ?? { ...schema, example: body.example };
   return {
-    required: true,
+    required: body.isOptional !== true,
     description: `${body.description}; at most ${limit} bytes`,
     content: Object.fromEntries(acceptedTypes(body).map((type) => [type, media(type)])),
   };

@@ -89,6 +89,8 @@ export type RouteBody = BodyRule & {
   readonly description: string;
   /** Name of a component schema; absent for bytes. */
   readonly schema?: string;
+  /** Every member has a default: a request without a body means them. */
+  readonly isOptional?: true;
   readonly example: Json;
 };
 

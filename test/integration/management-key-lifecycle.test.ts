@@ -101,6 +101,20 @@ describe('the life of a key over HTTP', () => {
   });
 
   describe('a rotation', () => {
+    it('needs no body', async () => {
+      const made = await ask('POST', '/api/keys', { alias: 'bodyless' });
+      const path = `/api/keys/${made.json['key_hash']}/rotate`;
+      const answer = await management.call('POST', path, undefined, { 'content-type': '' });
+      expect(answer.status, answer.text).to.equal(200);
+      expect(answer.json['key']).to.match(/^svck_/);
+    });
+
+    it('is a 400 where the body says something that it may not', async () => {
+      const made = await ask('POST', '/api/keys', { alias: 'wrong body' });
+      const answer = await ask('POST', `/api/keys/${made.json['key_hash']}/rotate`, { overlap: 'soon' });
+      expect(answer.status).to.equal(400);
+    });
+
     const rotated = async (hash: string, body: object = {}, headers = {}): Promise<Answer> => {
       const answer = await ask('POST', `/api/keys/${hash}/rotate`, body, headers);
       expect(answer.status, answer.text).to.equal(200);

@@ -241,6 +241,7 @@ describe('access keys over HTTP', () => {
         malformed('a short key', '{"key":"too-short"}', /\/key: must match/),
         malformed('a key with white space', '{"key":"0123456789 0123456789"}', /\/key: must match/),
         malformed('a rate that is a text', '{"rate":"10"}', /\/rate: must be number/),
+        malformed('no bounds', '{"rate":1e308,"per":1e12}', /\/per: must be <= 31622400/),
         malformed('a broken end', '{"expires":1.5}', /\/expires: must be integer/),
         malformed(
           'an unknown policy',

@@ -42,6 +42,13 @@ describe('the sender of webhooks', () => {
     await agent.destroy();
   });
 
+  it('takes a lone percent sign in user info as one', async () => {
+    const url = receiver.url.replace('//', '//a%zz:b%@');
+    expect(await createSendWebhook({ now })({ url }, event)).to.include({ status: 204 });
+    const { authorization } = receiver.received.at(-1)!.headers;
+    expect(Buffer.from(String(authorization).slice(6), 'base64').toString()).to.equal('a%zz:b%');
+  });
+
   it('ends an attempt when it is told to, also before it has begun', async () => {
     receiver.answer = () => 'silence';
     const stop = new AbortController();

@@ -2,6 +2,7 @@
 import type { CredentialSources } from '../../../domain/api/definition.ts';
 import type { Context } from '../../http/context.ts';
 import { headerValues } from '../../http/headers.ts';
+import { percentDecoded } from '../../http/percent.ts';
 
 /** Longer ones are treated as unknown without being looked at. */
 const maxCredentialBytes = 16_384;
@@ -35,11 +36,3 @@ const cookiesNamed = (line: string, name: string): readonly string[] =>
     const equals = pair.indexOf('=');
     return equals > 0 && pair.slice(0, equals).trim() === name ? [percentDecoded(pair.slice(equals + 1).trim())] : [];
   });
-
-function percentDecoded(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value;
-  }
-}

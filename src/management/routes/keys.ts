@@ -246,6 +246,7 @@ export const keyRoutes: readonly Route[] = [
       maxBytes: json.maxBytes,
       description: '`overlap` is at most 720h',
       schema: 'KeyRotation',
+      isOptional: true,
       example: { overlap: '1h' },
     },
     answer: {

@@ -229,6 +229,7 @@ export const tokenRoutes: readonly Route[] = [
       ...json,
       description: '`overlap` is at most 168h',
       schema: 'TokenRotation',
+      isOptional: true,
       example: { overlap: '1h' },
     },
     answer: { description: 'The token; its text is in this answer only', schema: issuedSchema, example: issued },

@@ -20,11 +20,16 @@ const closed = (properties: JsonObject, required: readonly string[] = []): JsonO
   properties,
 });
 
-const rates = { rate: amount, per: { ...amount, description: 'Seconds.' } };
+/** 366 days: no counter is kept for longer. */
+const longestS = 31_622_400;
+const longest = { maximum: longestS, description: `Seconds, at most ${longestS} (366 days).` };
+const most = { maximum: 1_000_000_000_000 };
+
+const rates = { rate: { ...amount, ...most }, per: { ...amount, ...longest } };
 const limits = {
   ...rates,
   ...{ throttle_interval: amount, throttle_retry_limit: whole },
-  ...{ quota_max: whole, quota_renewal_rate: { ...whole, description: 'Seconds.' } },
+  ...{ quota_max: { ...whole, ...most }, quota_renewal_rate: { ...whole, ...longest } },
 };
 
 const path = { type: 'string', minLength: 1, maxLength: 2_048 };
@@ -68,7 +73,8 @@ const keyDocument = {
   allow_all_apis: { ...flag, description: 'Every API of the organisation; needs `keys:admin`.' },
   apply_policies: { ...listOf(id), uniqueItems: true },
   apply_policy_id: { ...id, description: 'The short form of `apply_policies` with one policy.' },
-  expires: { ...whole, description: 'Unix seconds; 0 or -1: never.' },
+  // The last second of the year 9999.
+  expires: { ...whole, maximum: 253_402_300_799, description: 'Unix seconds; 0 or -1: never.' },
   is_inactive: flag,
   enable_detailed_recording: flag,
   session_lifetime: { ...whole, description: 'Seconds.' },
