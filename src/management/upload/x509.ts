@@ -3,8 +3,15 @@ import { createHash, type KeyObject, X509Certificate } from 'node:crypto';
 import { SocketAddress } from 'node:net';
 import { type CertificateFacts, type DistinguishedName, zeroTime } from '../../../domain/certificate.ts';
 
-/** A certificate from PEM or DER; throws when it cannot be read. */
-export const readCertificate = (pemOrDer: string | Uint8Array): X509Certificate => new X509Certificate(pemOrDer);
+/**
+ * A certificate from PEM or DER; throws when it cannot be read. Its public key is looked at before anything else of it: where
+ * that cannot be decoded, `toLegacyObject` of Node ends the whole process.
+ */
+export function readCertificate(pemOrDer: string | Uint8Array): X509Certificate {
+  const certificate = new X509Certificate(pemOrDer);
+  if (certificate.publicKey.type !== 'public') throw new Error('a certificate without a public key');
+  return certificate;
+}
 
 /** Lower-case hex SHA-256 of the DER. */
 export const fingerprintOf = (certificate: X509Certificate): string =>

@@ -69,6 +69,20 @@ describe('readUpload', function () {
     expect(await refused(text)).to.equal('Failed to decode certificate. It should be PEM encoded.');
   });
 
+  it('reads or refuses a certificate whichever of its bytes is another one', async () => {
+    for (const { certificate } of [other, leaf]) {
+      const der = new X509Certificate(certificate).raw;
+      for (let place = 0; place < der.length; place++) {
+        for (const byte of [0x00, 0x05, 0xff]) {
+          const text = Buffer.from(der.with(place, byte)).toString('base64');
+          const upload = read(`-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`);
+          const outcome = await upload.catch((error: unknown) => error);
+          if (outcome instanceof Error) assert(outcome instanceof Refusal, String(outcome));
+        }
+      }
+    }
+  });
+
   it('puts the chain of a certificate with a key in order, however it came', async () => {
     const parts = [leaf.certificate, inner.certificate, outer.certificate, root.certificate, leaf.privateKey];
     await fc.assert(
