@@ -13,6 +13,8 @@ export type GrownLogOptions = {
   readonly apis?: number;
   /** About so many bytes per definition. Default 1,500. */
   readonly documentBytes?: number;
+  /** For engines whose appends are of one stream: the same events, many of one stream in each append. */
+  readonly byStream?: boolean;
 };
 
 /** Per hundred events; the rest are patches of APIs. */
@@ -24,6 +26,7 @@ const appendAtOnce = 100;
 
 /** Seventy of a hundred events are patches with a whole document and its difference. The same options make the same events. */
 export async function growLog(store: EventStore, options: GrownLogOptions): Promise<void> {
+  if (options.byStream) return growByStream(store, options);
   const waiting: { readonly stream: string; readonly event: NewEvent }[] = [];
   const flush = async (): Promise<void> => {
     const group = waiting.splice(0);
@@ -40,6 +43,32 @@ export async function growLog(store: EventStore, options: GrownLogOptions): Prom
     if (waiting.length === appendAtOnce) await flush();
   }
   await flush();
+}
+
+const appendsBeside = 32;
+
+async function growByStream(store: EventStore, options: GrownLogOptions): Promise<void> {
+  const waiting = new Map<string, NewEvent[]>();
+  let appending: Promise<unknown>[] = [];
+  const append = async (stream: string, events: readonly NewEvent[]): Promise<void> => {
+    waiting.delete(stream);
+    const write = { stream, expected: 'any' as const, events };
+    appending.push(store.append([write], { commandId: randomUUID(), timeoutMs: 60_000 }));
+    if (appending.length < appendsBeside) return;
+    await Promise.all(appending);
+    appending = [];
+  };
+  for (let index = 0; index < options.events; index++) {
+    const event = eventAt(index, options);
+    const stream = streamOf(event);
+    const events = waiting.get(stream) ?? [];
+    waiting.set(stream, events);
+    events.push(encodeEvent(event, randomUUID(), metaAt(index)));
+    // Nothing comes after a certificate.
+    if (events.length === appendAtOnce || event.type === 'CertificateImported') await append(stream, events);
+  }
+  for (const [stream, events] of [...waiting]) await append(stream, events);
+  await Promise.all(appending);
 }
 
 function eventAt(index: number, { apis = 500, documentBytes = 1_500 }: GrownLogOptions): DomainEvent {
