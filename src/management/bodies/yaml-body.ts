@@ -74,6 +74,8 @@ function faultAt(reason: string, offset: number, lines: LineCounter): Refusal {
 function refuseNodes(document: Document.Parsed, lines: LineCounter): void {
   let aliases = 0;
   visit(document, (_, node) => {
+    // A document of white space alone is nothing at all.
+    if (node === null) return;
     const offset = (node as { readonly range?: readonly number[] | null }).range?.[0] ?? 0;
     if (isAlias(node) && ++aliases > maxAliases) throw faultAt(`more than ${maxAliases} aliases`, offset, lines);
     // Core tags such as !!str are known to every parser, and refused with the others.

@@ -2,6 +2,7 @@
 import { assert, expect } from 'chai';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
+import { Refusal } from '../../../../domain/errors.ts';
 import { parseYaml } from '../../../../src/management/bodies/yaml-body.ts';
 
 const messageOf = (text: string): string => {
@@ -21,6 +22,22 @@ describe('parseYaml', () => {
   });
   it('reads aliases as what they name', () => {
     expect(parseYaml('a: &x {b: 1}\nc: *x\n')).to.deep.equal({ a: { b: 1 }, c: { b: 1 } });
+  });
+  for (const text of ['', '\t', ' \t', '\t\n', '# nothing\n\t', '---\n']) {
+    it(`reads ${JSON.stringify(text)} as nothing`, () => expect(parseYaml(text)).to.equal(null));
+  }
+  it('reads or refuses any text', () => {
+    const signs = fc.constantFrom(...'\t\n :-?[]{},&*!|>\'"%#a1'.split(''));
+    fc.assert(
+      fc.property(fc.string({ unit: signs, maxLength: 20 }), (text) => {
+        try {
+          parseYaml(text);
+        } catch (error) {
+          expect(error).to.be.instanceOf(Refusal);
+        }
+      }),
+      { numRuns: 3_000 },
+    );
   });
   it('reads what a writer of YAML wrote', () => {
     const name = fc.string().filter((text) => !['__proto__', 'constructor', 'prototype'].includes(text));
