@@ -93,6 +93,7 @@ export async function startManagementRole(
       compatPrefix: settings.compatPrefix,
       trustedProxies: management.trustedProxies,
       trustedActorHeader: management.trustedActorHeader,
+      webhookAllowLinkLocal: settings.gateway.webhookAllowLinkLocal,
     },
     bootstrapToken: adminToken.token,
     exportAudit: (range) => exportAudit(store, signer, range),

@@ -47,6 +47,7 @@ export const errorCatalogue = {
   kind_mismatch: { status: 400, title: 'The API is of another kind than the route' },
   method_not_allowed: { status: 405, title: 'The path does not take this method' },
   node_foreign: { status: 403, title: 'The token belongs to another gateway' },
+  node_key_invalid: { status: 400, title: 'The key of the gateway does not read' },
   node_key_unknown: { status: 409, title: 'The key is not the one that the gateway registered' },
   node_superseded: { status: 409, title: 'Another process has the name of this gateway' },
   not_acceptable: { status: 406, title: 'No form that the client accepts' },

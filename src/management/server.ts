@@ -64,6 +64,8 @@ type ManagementSettings = {
   /** Addresses and networks of proxies in front, and the header in which they name who has signed in. */
   readonly trustedProxies?: readonly string[];
   readonly trustedActorHeader?: string | undefined;
+  /** `gateway.webhook_allow_link_local`, for what is sent to try a webhook. */
+  readonly webhookAllowLinkLocal?: boolean;
 };
 
 export type ManagementOptions = {
@@ -168,7 +170,7 @@ function createServices(
     nodes,
     now = () => new Date(),
   } = options;
-  const { publicGateways = [] } = settings;
+  const { publicGateways = [], webhookAllowLinkLocal: allowLinkLocal = false } = settings;
   const blastRadius = createBlastRadius(models, made.organisations.home);
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
   const personal = createPersonalData(seal, secrets);
@@ -205,7 +207,7 @@ function createServices(
     accessBodies,
     webhookBodies,
     judgeDocument: createJudgeDocument(now),
-    sendWebhook: createSendWebhook({ now }),
+    sendWebhook: createSendWebhook({ now, allowLinkLocal }),
     deliveries: createDeliveries(options.cells),
     keyUses: createKeyUses(options.cells),
     checkApi: checks.check,

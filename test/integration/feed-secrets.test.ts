@@ -149,10 +149,23 @@ describe('secrets in the feed', () => {
     for (const path of ['snapshot', 'changes?after=0']) {
       expect(await statusOf(ask(path, headersOf('edge-2')))).to.deep.equal([403, 'node_foreign']);
       expect(await statusOf(ask(path, headersOf('edge-1', other)))).to.deep.equal([409, 'node_key_unknown']);
-      expect(await statusOf(ask(path, headersOf('edge-1', 'none')))).to.deep.equal([409, 'node_key_unknown']);
       expect(await statusOf(ask(path, headersOf('edge 1')))).to.deep.equal([400, 'id_invalid']);
     }
   });
+
+  for (const [what, key] of [
+    ['a word', 'none'],
+    ['too short', publicKey.slice(0, 20)],
+    ['of low order', Buffer.alloc(32).toString('base64url')],
+  ] as const) {
+    it(`are refused with a text that helps when the key is none: ${what}`, async () => {
+      for (const path of ['snapshot', 'changes?after=0']) {
+        const answer = await ask(path, headersOf('edge-1', key));
+        expect([answer.status, answer.json['code']]).to.deep.equal([400, 'node_key_invalid']);
+        expect(answer.json['detail']).to.contain('x-svc-node-key').and.to.contain('base64url');
+      }
+    });
+  }
 
   it('are for the newer key of a gateway from its registration on, and for the older one no more', async () => {
     const position = await put('told', 'gate:NewerPass-1');

@@ -227,6 +227,19 @@ describe('webhooks', () => {
     );
   });
 
+  it('are tried at link-local addresses where the setting for deliveries allows these', async function () {
+    // Where such an address leads nowhere, the connection takes its time to fail.
+    this.timeout(40_000);
+    await using allowing = await startTestManagement({ settings: { webhookAllowLinkLocal: true } });
+    const body = JSON.stringify({ id: 'link', name: 'link', url: 'http://169.254.1.2:9/in' });
+    expect((await allowing.call('POST', '/api/webhooks', body, json)).status).to.equal(200);
+    const trigger = JSON.stringify({ trigger: 'HostDown' });
+    const { status, json: told } = await allowing.call('POST', '/api/webhooks/link/test', trigger, json);
+    expect([status, told['error']]).to.satisfy(
+      ([code, error]: [number, string | null]) => code === 200 && error !== 'link-local addresses are refused',
+    );
+  });
+
   it('are not sent to link-local addresses, nor to who cannot prove its name', async () => {
     for (const host of ['169.254.169.254', '[fe80::1]', '[::ffff:169.254.169.254]', '[64:ff9b::a9fe:a9fe]']) {
       const id = `link-${host.replaceAll(/\W/g, '')}`;

@@ -38,16 +38,21 @@ export function demandReporter(caller: Pick<Caller, 'node'>, node: NodeId, { mod
 /** The key that a report brings; only a token of the gateway registers one. Throws 400 for what is none. */
 export function registeredKey({ node }: Pick<Caller, 'node'>, publicKey: unknown): { readonly publicKey?: string } {
   if (node === undefined || publicKey === undefined) return {};
-  try {
-    readNodeKey(String(publicKey));
-  } catch (cause) {
-    const text = '/publicKey is no X25519 key that anything can be sealed for';
-    throw new Rejection('body_malformed', `request malformed: ${text}`, { cause });
-  }
+  demandKey(String(publicKey), (text, cause) => {
+    throw new Rejection('body_malformed', `request malformed: /publicKey ${text}`, { cause });
+  });
   return { publicKey: String(publicKey) };
 }
 
-/** Undefined for whoever sees masks: every token that belongs to no gateway. Throws 409 for a key that is not registered. */
+function demandKey(text: string, refuse: (text: string, cause: unknown) => never): void {
+  try {
+    readNodeKey(text);
+  } catch (cause) {
+    refuse('is no X25519 key that anything can be sealed for', cause);
+  }
+}
+
+/** Undefined for whoever sees masks: every token that belongs to no gateway. Throws 400 for what is no key, 409 for one that is not registered. */
 export async function recipientOf(
   { caller, header }: Call,
   { models, projector, store }: Knowing,
@@ -56,6 +61,10 @@ export async function recipientOf(
   if (caller.node === undefined || name === undefined || publicKey === undefined) return undefined;
   const node = toNodeId(name);
   demandOwnNode(caller, node);
+  demandKey(publicKey, (text, cause) => {
+    const form = 'send the 32 bytes of the public key as base64url, as the reports of the gateway do';
+    throw new Rejection('node_key_invalid', `the header x-svc-node-key ${text}: ${form}`, { cause });
+  });
   const isRegistered = (): boolean => nodeOf(models, node)?.key?.publicKey === publicKey;
   // The report that brought it may be younger than the read model.
   if (!isRegistered()) await awaitPosition(['nodes'], await store.head(), projector.waitFor);

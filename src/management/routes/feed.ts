@@ -137,8 +137,8 @@ const ownKey = [
 ];
 
 const nodeErrors = [
-  ...(['id_invalid', 'node_foreign', 'node_key_unknown', 'revision_not_reached'] as const),
-  'secrets_unavailable',
+  ...(['id_invalid', 'node_foreign', 'node_key_invalid', 'node_key_unknown'] as const),
+  ...(['revision_not_reached', 'secrets_unavailable'] as const),
 ] as const;
 
 const secretsText =
