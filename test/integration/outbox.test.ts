@@ -49,7 +49,12 @@ async function open(directory: string, answer: Answer, policy: Partial<RetryPoli
   });
   await outbox.start();
   const marks = (consumer: string) => log.marks(consumer);
-  return { outbox, sent, lines, lane: lane as unknown as RecordLane, counts, marks, kill: () => log.close() };
+  const kill = async (): Promise<void> => {
+    await log.close();
+    // Nothing reaches the disk any more; a process that is killed tries no further either.
+    await outbox.stop(1);
+  };
+  return { outbox, sent, lines, lane: lane as unknown as RecordLane, counts, marks, kill };
 }
 
 describe('the outbox of events', () => {
