@@ -17,7 +17,7 @@ import {
 } from './json-schema-keywords.ts';
 
 /** `keyword` of the schema that does not hold at the place. */
-type ShapeProblem = { readonly pointer: string; readonly keyword: string; readonly message: string };
+export type ShapeProblem = { readonly pointer: string; readonly keyword: string; readonly message: string };
 
 export type ShapeCheck = (value: unknown) => readonly ShapeProblem[];
 

@@ -63,9 +63,10 @@ export class GatewayEvents {
     this.#addresses = new TargetAddresses(options.handlers, options.reveal);
   }
 
-  /** A new configuration: targets by their names of now. What waits for one that is gone is let go. */
+  /** A new configuration: targets by their names of now. What waits for one that is gone is over. */
   swap(apis: readonly RunningApi[], objects: GatewaySnapshot['objects']): void {
     this.#addresses.swap(apis, objects);
+    this.#outbox?.endGone();
     const isSent = ({ type }: EventHandler): boolean => type !== 'log';
     const isNeeded =
       this.#options.handlers.some(isSent) || apis.some(({ definition }) => definition.eventHandlers.some(isSent));

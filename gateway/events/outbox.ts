@@ -1,11 +1,12 @@
 /** The outbox of one node: events in, attempts out, nothing forgotten by a kill (api-definition design 14.4). One cursor per target and one over all. */
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { recordId } from '../../domain/analytics-record.ts';
 import { type Cursor, emptyLedger, lastSequenceOf, type RecordLog } from '../../domain/record-log.ts';
 import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
 import type { Clock, Log } from '../ports.ts';
 import type { Cooldowns } from './cooldowns.ts';
 import type { HandlerCounts, Outcome } from './counts.ts';
+import { DeadDeliveries } from './dead-deliveries.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { LowWater } from './low-water.ts';
 import { deliveryOf, type OutboxEntry, type Unnumbered } from './outbox-entry.ts';
@@ -53,6 +54,7 @@ export class Outbox {
   readonly #writer: OutboxWriter;
   readonly #targets = new Map<string, Target>();
   readonly #deliveries = new DeliveryList();
+  readonly #dead = new DeadDeliveries();
   readonly #lowWater = new LowWater();
   /** By lane: what was read last. */
   readonly #place = new Map<string, Cursor>();
@@ -71,7 +73,9 @@ export class Outbox {
     const { log } = this.#options.store;
     await this.#tidy();
     for (const { record, at } of await log.deadLetters(everybody)) {
-      if (record) this.#deliveries.note(deliveryOf(record, 'dead', at));
+      if (!record) continue;
+      this.#dead.note(record, at);
+      this.#deliveries.note(deliveryOf(record, 'dead', at));
     }
     for (const cursor of (await log.marks(everybody)) ?? []) this.#place.set(cursor.lane, cursor);
     this.#ended = this.#read();
@@ -102,7 +106,8 @@ export class Outbox {
     );
     const written = letters.map(({ ext: _, ...entry }) => {
       const nowMs = clock.now();
-      const again = { ...entry, attempts: 0, sinceMs: nowMs, dueMs: nowMs };
+      const sinceMs = Math.max(nowMs, entry.sinceMs + 1);
+      const again = { ...entry, attempts: 0, sinceMs, dueMs: nowMs };
       this.#deliveries.note(deliveryOf(again, 'retrying', nowMs));
       return new Promise<void>((resolve) => this.#writer.add(again, resolve));
     });
@@ -110,6 +115,11 @@ export class Outbox {
     // A kill before this sends them twice, not never.
     await store.log.forgetDeadLetters(everybody, { records: letters.map(({ ext }) => recordId(ext)) });
     return letters.length;
+  }
+
+  /** The configuration is another one: what waits for targets that it does not have is over. */
+  endGone(): void {
+    for (const target of this.#targets.values()) target.endIfGone();
   }
 
   async stop(deadlineMs: number): Promise<void> {
@@ -147,7 +157,8 @@ export class Outbox {
   async #take(cursor: Cursor, entries: readonly OutboxEntry[]): Promise<void> {
     const { lane } = cursor;
     const guard = this.#lowWater.enter(cursor);
-    for (const [name, own] of Map.groupBy(entries, ({ target }) => target)) {
+    const alive = entries.filter((entry) => !this.#dead.has(entry));
+    for (const [name, own] of Map.groupBy(alive, ({ target }) => target)) {
       const target = this.#targets.get(name) ?? (await this.#open(name));
       if (target.hasTaken(cursor)) continue;
       const left = target.left.get(lane);
@@ -207,7 +218,7 @@ export class Outbox {
       isCooling: (entry) => entry.cooldownMs > 0 && cooldowns.isCooling(coolingKey(entry)),
       judge: (entry, sent, cursor) => this.#judge(entry, sent, cursor),
       suppressed: (entry) => this.#count(entry, 'suppressed'),
-      gone: (entry) => this.#count(entry, 'dropped'),
+      gone: (entry, cursor, state) => this.#gone(entry, cursor, state),
       write: (entry, written) => this.#writer.add(entry, written),
       hasRoom: () => this.#goBack(),
       now: () => clock.now(),
@@ -246,11 +257,20 @@ export class Outbox {
     }
   }
 
+  async #gone(entry: OutboxEntry, cursor: Cursor, state: 'gone' | 'off'): Promise<void> {
+    // Requests come first, however many wait.
+    await turn();
+    const over = { ...entry, error: state === 'off' ? 'the handler is switched off' : 'the handler is gone' };
+    await this.#bury(over, cursor, this.#options.clock.now());
+    this.#note(over, 'dead', 'dead');
+  }
+
   async #bury(record: OutboxEntry, cursor: Cursor, at: number): Promise<void> {
     const { store, log } = this.#options;
     const { attempts, target, eventId, lastStatus, error } = record;
     log.warn('an event could not be delivered', { target, eventId, attempts, status: lastStatus, reason: error });
     const reason = error ?? `the target answered ${lastStatus}`;
+    this.#dead.note(record, at);
     try {
       await store.log.deadLetter(everybody, { cursor, reason, attempts, at, record });
     } catch (failure) {
@@ -280,8 +300,10 @@ export class Outbox {
 
   async #tidy(): Promise<void> {
     const { store, clock, log } = this.#options;
+    const beforeMs = clock.now() - lettersKeptMs;
+    this.#dead.forget({ beforeMs, butNewest: maxLetters });
     try {
-      await store.log.forgetDeadLetters(everybody, { beforeMs: clock.now() - lettersKeptMs });
+      await store.log.forgetDeadLetters(everybody, { beforeMs });
       const taken = await store.log.forgetDeadLetters(everybody, { butNewest: maxLetters });
       if (taken > 0) log.error('dead letters of events are lost', { count: taken, reason: 'there are too many' });
     } catch (error) {
@@ -301,7 +323,7 @@ async function commitTo(log: RecordLog<OutboxEntry>, consumer: string, lowWater:
   }
 }
 
-const closed: Sent = { status: null, timeMs: 0, error: 'a secret of the target is not on this node' };
+const closed: Sent = { status: null, timeMs: 0, error: 'a secret of the target, or its API, is not on this node' };
 
 export const coolingKey = ({ target, equality }: Pick<Unnumbered, 'target' | 'equality'>): string =>
   `${target}\n${equality}`;

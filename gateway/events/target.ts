@@ -8,14 +8,15 @@ import type { Sent } from './webhook-sender.ts';
 type Send = (address: TargetAddress, entry: Unnumbered, stop: AbortSignal) => Promise<Sent>;
 
 export type TargetOptions = {
-  /** Undefined or switched off: what waits for it is let go. */
+  /** Undefined or switched off: what waits for it is over without an attempt. */
   readonly address: () => TargetAddress | undefined;
   readonly send: Send;
   readonly isCooling: (entry: Unnumbered) => boolean;
   /** What to do with an entry after an attempt; undefined: it is done with. A letter that goes on is a new one in the log. */
   readonly judge: (entry: OutboxEntry, sent: Sent, cursor: Cursor) => Promise<Unnumbered | undefined>;
   readonly suppressed: (entry: Unnumbered) => void;
-  readonly gone: (entry: Unnumbered) => void;
+  /** Keeps what is over without an attempt. Never rejects. */
+  readonly gone: (entry: OutboxEntry, cursor: Cursor, state: 'gone' | 'off') => Promise<void>;
   /** Writes an entry behind all others of the log. */
   readonly write: (entry: Unnumbered, written: () => void) => void;
   /** There is room again for what was left in the log. */
@@ -45,6 +46,9 @@ export class Target {
   readonly #stop = new AbortController();
   readonly #taken: Map<string, string>;
   readonly #moving = new Set<Held>();
+  /** Over without an attempt, one after the other: there may be a thousand at once. */
+  readonly #leaving = new Set<Held>();
+  #lettingGo: Promise<void> | undefined;
   /** By the id of the delivery. After a kill the log may have several entries of one: it lives once, as the last of them says. */
   readonly #newest = new Map<string, Held>();
   readonly lowWater = new LowWater();
@@ -60,7 +64,7 @@ export class Target {
   }
 
   get held(): number {
-    return this.#ready.length + this.#waiting.size + this.#sending.size + this.#moving.size;
+    return this.#ready.length + this.#waiting.size + this.#sending.size + this.#moving.size + this.#leaving.size;
   }
 
   get isFull(): boolean {
@@ -98,9 +102,24 @@ export class Target {
         this.#idle = resolve;
       });
     clearTimeout(cut);
+    await this.#lettingGo;
+    const rest = [...this.#leaving, ...this.#ready.splice(0), ...this.#takeWaiting()];
+    this.#leaving.clear();
+    if (this.#finished > 0) this.#writeAnew(rest);
+  }
+
+  /** What waits for a target that is not there any more does not wait until it is due. */
+  endIfGone(): void {
+    if (this.#isStopping || this.#options.address() !== undefined) return;
+    this.#ready.push(...this.#takeWaiting());
+    this.#go();
+  }
+
+  #takeWaiting(): readonly Held[] {
+    const waiting = [...this.#waiting.keys()];
     for (const timer of this.#waiting.values()) clearTimeout(timer);
-    if (this.#finished > 0) this.#writeAnew([...this.#ready.splice(0), ...this.#waiting.keys()]);
     this.#waiting.clear();
+    return waiting;
   }
 
   #enter(held: Held): void {
@@ -127,8 +146,9 @@ export class Target {
   }
 
   #await(held: Held): void {
-    const inMs = held.entry.dueMs - this.#options.now();
-    if (inMs <= 0) {
+    const { address, now } = this.#options;
+    const inMs = held.entry.dueMs - now();
+    if (inMs <= 0 || address() === undefined) {
       this.#ready.push(held);
       return;
     }
@@ -141,6 +161,7 @@ export class Target {
   }
 
   #go(): void {
+    if (!this.#isStopping && this.#options.address() === undefined) this.#giveUp(this.#ready.splice(0));
     while (this.#sending.size < atOnce && !this.#isStopping) {
       const index = this.#ready.findIndex(({ entry }) => !this.#equal.has(entry.equality));
       const [next] = index < 0 ? [] : this.#ready.splice(index, 1);
@@ -151,13 +172,16 @@ export class Target {
 
   #begin(held: Held): void {
     const { entry } = held;
-    const { address, isCooling, suppressed, gone } = this.#options;
+    const { address, isCooling, suppressed } = this.#options;
     const at = address();
-    const isThere = at !== undefined && at.state !== 'off';
-    if (!isThere || isCooling(entry)) {
-      if (isThere) suppressed(entry);
-      else gone(entry);
-      this.#done(held);
+    if (at === undefined || at.state === 'off') {
+      this.#giveUp([held]);
+      return;
+    }
+    if (isCooling(entry)) {
+      suppressed(entry);
+      held.leave();
+      this.#ended();
       return;
     }
     this.#sending.add(held);
@@ -179,13 +203,29 @@ export class Target {
       return;
     }
     const next = await judge(entry, sent, cursor);
-    const newest = this.#newest.get(entry.id);
-    const isNewest = newest === held;
-    // It goes on as the entry that came meanwhile, or is over for that one too.
-    if (!next && !isNewest && newest) this.#letGo(newest);
-    if (next && isNewest) this.#move(held, next);
+    if (!next) {
+      this.#over(held);
+      return;
+    }
+    // Otherwise it goes on as the entry that came meanwhile.
+    if (this.#newest.get(entry.id) === held) this.#move(held, next);
     else held.leave();
     this.#ended();
+  }
+
+  #giveUp(all: readonly Held[]): void {
+    for (const held of all) this.#leaving.add(held);
+    if (all.length > 0) this.#lettingGo ??= this.#letGoInTurn();
+  }
+
+  async #letGoInTurn(): Promise<void> {
+    for (const held of this.#leaving) {
+      if (this.#isStopping) break;
+      await this.#options.gone(held.entry, held.cursor, this.#options.address() ? 'off' : 'gone');
+      this.#leaving.delete(held);
+      this.#over(held);
+    }
+    this.#lettingGo = undefined;
   }
 
   /** The entry goes on as another one, at the end of the log. */
@@ -198,7 +238,10 @@ export class Target {
     });
   }
 
-  #done(held: Held): void {
+  /** Also for an entry of the same delivery that came meanwhile. */
+  #over(held: Held): void {
+    const newest = this.#newest.get(held.entry.id);
+    if (newest && newest !== held) this.#letGo(newest);
     held.leave();
     this.#ended();
   }
@@ -215,10 +258,7 @@ export class Target {
   }
 
   #writeWaitingAnew(): void {
-    const waiting = [...this.#waiting.keys()];
-    for (const timer of this.#waiting.values()) clearTimeout(timer);
-    this.#waiting.clear();
-    this.#writeAnew(waiting);
+    this.#writeAnew(this.#takeWaiting());
   }
 
   #writeAnew(all: readonly Held[]): void {

@@ -13,7 +13,7 @@ import {
   type WebhookObject,
 } from '../../projections/gateway-snapshot.ts';
 
-/** `off`: switched off. `closed`: something of it is not on this node, and nothing is sent without that. */
+/** `off`: switched off. `closed`: something of it is not on this node, such as a secret, and nothing is sent without that. */
 type TargetState = 'on' | 'off' | 'closed';
 
 export type TargetAddress = {
@@ -45,6 +45,7 @@ export class TargetAddresses {
   readonly #ofNode: ReadonlyMap<string, TargetAddress>;
   #inline: Map<string, TargetAddress>;
   #objects: GatewaySnapshot['objects'] = {};
+  #running: ReadonlySet<string> = new Set();
   /** By target: the API whose handler lacks a secret. */
   #closed = new Map<string, RunningApi>();
   /** Stored ones, as far as somebody has asked for them since the last swap. */
@@ -61,7 +62,10 @@ export class TargetAddresses {
     this.#stored = new Map();
     this.#closed = new Map();
     this.#inline = new Map(this.#ofNode);
+    const running = new Set<string>();
+    this.#running = running;
     for (const api of apis) {
+      running.add(api.definition.apiId);
       for (const [target, address] of inlineTargetsOf(api.definition)) {
         this.#inline.set(target, address);
         if (address.state === 'closed') this.#closed.set(target, api);
@@ -72,7 +76,7 @@ export class TargetAddresses {
   find(target: string): TargetAddress | undefined {
     if (!target.startsWith(stored)) {
       this.#open(target);
-      return this.#inline.get(target);
+      return this.#inline.get(target) ?? this.#heldBack(target);
     }
     if (!this.#stored.has(target)) this.#stored.set(target, this.#read(target.slice(stored.length)));
     return this.#stored.get(target);
@@ -88,6 +92,13 @@ export class TargetAddresses {
       if (this.#closed.delete(name)) this.#inline.set(name, address);
     }
     this.#closed.delete(target);
+  }
+
+  /** An API that is there and does not run, since this start, may run again with its handlers. */
+  #heldBack(target: string): TargetAddress | undefined {
+    const [, apiId = ''] = target.split(':');
+    if (this.#running.has(apiId) || !this.#objects[objectKey('api', apiId)]) return undefined;
+    return { state: 'closed', document: {}, orgId: '', cooldownMs: 0 };
   }
 
   #read(webhookId: string): TargetAddress | undefined {

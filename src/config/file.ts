@@ -1,9 +1,13 @@
 /** Reads a configuration file, JSON or YAML, into a tree that remembers on which line each key stands. */
 import { readFileSync } from 'node:fs';
-import { type Document, isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { createRequire } from 'node:module';
+import type * as Yaml from 'yaml';
 import { jsonFault } from '../../domain/json-fault.ts';
 import { ConfigurationError } from './errors.ts';
 import { isTree, type Tree } from './tree.ts';
+
+/** Most processes have no file, and the parser is a tenth of a gateway's start. */
+const yaml = (): typeof Yaml => createRequire(import.meta.url)('yaml');
 
 export type ConfigFile = { readonly path: string; readonly tree: Tree; readonly lines: ReadonlyMap<string, number> };
 
@@ -25,6 +29,7 @@ function readText(path: string): string {
 function parseConfigFile(path: string, text: string): ConfigFile {
   const isJson = path.endsWith('.json');
   if (isJson) checkJson(path, text);
+  const { LineCounter, parseDocument } = yaml();
   const counter = new LineCounter();
   // Tabs indent JSON and mean nothing there, but a YAML reader refuses them.
   const document = parseDocument(isJson ? text.replaceAll('\t', ' ') : text, { lineCounter: counter });
@@ -37,7 +42,7 @@ function parseConfigFile(path: string, text: string): ConfigFile {
   return { path, tree, lines: new Map(linesOf(document.contents, [], counter)) };
 }
 
-function asPlain(path: string, document: Document): unknown {
+function asPlain(path: string, document: Yaml.Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
@@ -54,7 +59,12 @@ function checkJson(path: string, text: string): void {
   }
 }
 
-function linesOf(node: unknown, path: readonly string[], counter: LineCounter): readonly (readonly [string, number])[] {
+function linesOf(
+  node: unknown,
+  path: readonly string[],
+  counter: Yaml.LineCounter,
+): readonly (readonly [string, number])[] {
+  const { isMap, isScalar } = yaml();
   if (!isMap(node)) return [];
   return node.items.flatMap(({ key, value }) => {
     if (!isScalar(key) || !key.range) return [];

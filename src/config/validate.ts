@@ -1,7 +1,7 @@
 /** Every fault of a configuration tree in words: unknown keys with the nearest known one, types, ranges, weak secrets. */
 import { isIP } from 'node:net';
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { nearestName } from '../../domain/errors.ts';
+import { createShapeCheck, type ShapeProblem } from '../../domain/json-schema.ts';
 import { handlerProblems } from './event-handlers.ts';
 import { configKeys, keyOf } from './keys.ts';
 import { configSchema } from './schema.ts';
@@ -19,32 +19,43 @@ export function problemsOf(tree: Tree, place: Place): readonly string[] {
 }
 
 function shapeProblems(tree: Tree, place: Place): readonly string[] {
-  const validate = new Ajv2020({ allErrors: true, strict: false, verbose: true }).compile(configSchema);
-  if (validate(tree)) return [];
-  // A name that is refused is reported twice by the library; the second only repeats the first.
-  const errors = (validate.errors ?? []).filter(({ keyword }) => keyword !== 'propertyNames');
-  return [...new Set(errors.map((error) => shapeProblem(error, place)))];
+  const problems = createShapeCheck(configSchema, { maxProblems: Number.POSITIVE_INFINITY })(tree);
+  return [...new Set(problems.map((problem) => shapeProblem(problem, tree, place)))];
 }
 
-function shapeProblem(error: ErrorObject, place: Place): string {
-  const path = error.instancePath.split('/').slice(1).map(unescaped).join('.');
-  const member = error.params['additionalProperty'] ?? error.params['missingProperty'];
-  const key = [path, member].filter((part) => part !== undefined && part !== '').join('.');
-  if (error.keyword === 'additionalProperties')
-    return `${key}${place(key)} is not a known key${suggestion(error, path)}`;
-  if (error.keyword === 'required') return `${key}${place(path)} is required.`;
-  if (error.propertyName !== undefined)
-    return `${path}.${error.propertyName}${place(path)}: a name is a letter followed by letters, digits, - or _.`;
-  const schema = error.parentSchema as ConfigSchema;
-  const shown = JSON.stringify(masked(error.data, path.split('.').at(-1) ?? '', schema));
+function shapeProblem({ pointer, keyword }: ShapeProblem, tree: Tree, place: Place): string {
+  const steps = pointer.split('/').slice(1).map(unescaped);
+  const [path, parent, name] = [steps.join('.'), steps.slice(0, -1).join('.'), steps.at(-1) ?? ''];
+  if (keyword === 'additionalProperties') {
+    return `${path}${place(path)} is not a known key${suggestion(name, parent, schemaAt(steps.slice(0, -1)))}`;
+  }
+  if (keyword === 'required') return `${path}${place(parent)} is required.`;
+  const schema = schemaAt(steps);
+  // Only names of members are judged by a form that is not in the schema of the member.
+  if (keyword === 'pattern' && schema.pattern === undefined) {
+    return `${path}${place(parent)}: a name is a letter followed by letters, digits, - or _.`;
+  }
+  const shown = JSON.stringify(masked(steps.reduce(memberOf, tree as unknown), name, schema));
   return `${path}${place(path)} must be ${wanted(schema)}, not ${shown}.`;
 }
 
+const memberOf = (value: unknown, step: string): unknown =>
+  typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, step)?.value : undefined;
+
 const unescaped = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
 
-function suggestion(error: ErrorObject, parent: string): string {
-  const name = String(error.params['additionalProperty']);
-  const siblings = Object.keys((error.parentSchema as ConfigSchema).properties ?? {});
+/** What the configuration wants at a place; an empty schema where it wants nothing. */
+function schemaAt(steps: readonly string[]): ConfigSchema {
+  let schema: ConfigSchema = configSchema;
+  for (const step of steps) {
+    const { properties = {}, additionalProperties: others, items = {} } = schema;
+    schema = Object.hasOwn(properties, step) ? (properties[step] ?? {}) : typeof others === 'object' ? others : items;
+  }
+  return schema;
+}
+
+function suggestion(name: string, parent: string, schema: ConfigSchema): string {
+  const siblings = Object.keys(schema.properties ?? {});
   const near = nearestName(name, siblings);
   if (near) return `; did you mean ${[parent, near].filter(Boolean).join('.')}?`;
   const elsewhere = configKeys().find(({ path }) => path.split('.').at(-1) === name);

@@ -5,7 +5,7 @@ import type { EventStore } from '../../domain/event-store.ts';
 import type { OrgId, TokenId } from '../../domain/ids.ts';
 import type { SharedCells } from '../../domain/shared-cells.ts';
 import { createCheckApi } from '../../gateway/check-api.ts';
-import { createSendWebhook } from '../../gateway/events/webhook-sender.ts';
+import type { SenderOptions, SendWebhook } from '../../gateway/events/webhook-sender.ts';
 import type { FeedSigner } from '../../gateway/feed/signed.ts';
 import { trustedNetworks } from '../../gateway/http/trusted-networks.ts';
 import type { Log } from '../../gateway/ports.ts';
@@ -207,7 +207,7 @@ function createServices(
     accessBodies,
     webhookBodies,
     judgeDocument: createJudgeDocument(now),
-    sendWebhook: createSendWebhook({ now, allowLinkLocal }),
+    sendWebhook: lateSendWebhook({ now, allowLinkLocal }),
     deliveries: createDeliveries(options.cells),
     keyUses: createKeyUses(options.cells),
     checkApi: checks.check,
@@ -219,3 +219,11 @@ function createServices(
     document: () => document,
   };
 }
+
+/** The client is loaded with the first trial of a webhook. */
+const lateSendWebhook =
+  (options: SenderOptions): SendWebhook =>
+  async (...args) => {
+    const { createSendWebhook } = await import('../../gateway/events/webhook-sender.ts');
+    return createSendWebhook(options)(...args);
+  };

@@ -206,15 +206,47 @@ describe('deliveries of a gateway', function () {
     expect(receiver.received.filter(({ json }) => json['path'] === '/other/some/path')).to.have.length(1);
   });
 
-  it('to a target that is gone are let go', async () => {
+  const slowRetries = { ...quickRetries, firstMs: 3_600_000, longestMs: 3_600_000 };
+  const states = ({ gateway }: EventGateway) => gateway.events.deliveries.map(({ state }) => state);
+
+  it('to a webhook that is gone are dead at once, and can be sent again when it is back', async () => {
+    await using gateway = await withAlarms(receiver.url, { webhookRetries: slowRetries });
+    receiver.answer = () => [500];
+    await gateway.refuse(2);
+    await eventually(() => states(gateway).join() === 'retrying,retrying');
+    await gateway.settled(gateway.feed.removeWebhook('alarms'));
+    await eventually(() => states(gateway).join() === 'dead,dead');
+    const [delivery] = gateway.gateway.events.deliveries;
+    expect(delivery).to.include({ attempts: 1, lastStatus: 500, error: 'the handler is gone', nextAt: null });
+    expect(await countsOf(gateway, 'webhook:alarms')).to.include({ dead: 2, dropped: 0 });
+    receiver.answer = () => [204];
+    await gateway.settled(gateway.feed.putWebhook('alarms', { url: receiver.url, method: 'POST', headers: [] }));
+    expect(await gateway.gateway.events.redeliver({ webhookId: 'alarms', ids: 'all' })).to.equal(2);
+    await eventually(() => states(gateway).join() === 'delivered,delivered');
+  });
+
+  it('to a handler that stood in a definition are dead at once when that is another one', async () => {
+    await using gateway = await startEventGateway({ webhookRetries: slowRetries });
+    const inline = handler({ name: 'own', url: receiver.url, method: 'POST', cooldownPeriod: '0s' });
+    await gateway.put('guarded', guardedApi('guarded', [inline]));
+    receiver.answer = () => [500];
+    await gateway.refuse();
+    await eventually(() => states(gateway).join() === 'retrying');
+    await gateway.put('guarded', guardedApi('guarded', []));
+    await eventually(() => states(gateway).join() === 'dead');
+  });
+
+  it('to a webhook that is off are dead when they are due', async () => {
     await using gateway = await withAlarms(receiver.url, {
       webhookRetries: { ...quickRetries, firstMs: 300, longestMs: 300 },
     });
     receiver.answer = () => [500];
     await gateway.refuse();
-    await eventually(() => gateway.gateway.events.deliveries[0]?.state === 'retrying');
-    await gateway.settled(gateway.feed.removeWebhook('alarms'));
-    await eventually(async () => (await countsOf(gateway, 'webhook:alarms'))['dropped'] === 1);
+    await eventually(() => states(gateway).join() === 'retrying');
+    const off = { url: receiver.url, method: 'POST', headers: [], enabled: false };
+    await gateway.settled(gateway.feed.putWebhook('alarms', off));
+    await eventually(() => states(gateway).join() === 'dead');
+    expect(gateway.gateway.events.deliveries[0]).to.include({ error: 'the handler is switched off' });
     expect(receiver.received).to.have.length(1);
   });
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import type { EventHandler } from '../../domain/api/event-handlers.ts';
 import type { JsonObject } from '../../domain/event.ts';
+import { toWebhookId } from '../../domain/ids.ts';
 import { createLease } from '../../domain/lease.ts';
 import { signatureOf } from '../../gateway/events/webhook-sender.ts';
 import { apiCatalog } from '../../projections/api-catalog.ts';
@@ -289,6 +290,22 @@ describe('events of management', () => {
     }
     expect(new Set(receiver.ids()).size).to.equal(2);
     expect(receiver.ids()[0]).to.equal((await list())[1]?.['eventId']);
+  });
+
+  it('that wait are dead as soon as their webhook is deleted', async () => {
+    await webhook();
+    await api('orders', tokenHandlers);
+    receiver.answer = () => [503, { 'retry-after': '3600' }];
+    await using node = await running();
+    await call('POST', '/api/keys', { alias: 'a', ...access('orders') });
+    const states = async () =>
+      (await createDeliveries(management.cells).list(orgId, toWebhookId('alarms'))).map(
+        ({ state, error }) => `${state} ${error}`,
+      );
+    await eventually(async () => (await states()).join() === 'retrying null');
+    await call('DELETE', '/api/webhooks/alarms?force=true');
+    await eventually(async () => (await states()).join() === 'dead the handler is gone');
+    expect(node.standing()).to.include({ waiting: 0 });
   });
 
   it('are not sent to a webhook that is off, is gone, or belongs to another organisation', async () => {

@@ -1,11 +1,14 @@
 /** The outbox of a gateway by itself: what a kill repeats, what retention takes, what a broken frame costs. */
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { RecordLane } from '../../domain/record-log.ts';
 import { Cooldowns } from '../../gateway/events/cooldowns.ts';
 import { HandlerCounts } from '../../gateway/events/counts.ts';
 import { Outbox } from '../../gateway/events/outbox.ts';
 import type { OutboxEntry, Unnumbered } from '../../gateway/events/outbox-entry.ts';
+import type { TargetAddress } from '../../gateway/events/targets.ts';
 import { type RetryPolicy, webhookRetries } from '../../gateway/events/verdict.ts';
 import type { SendWebhook } from '../../gateway/events/webhook-sender.ts';
 import { openEmbeddedLogOf } from '../../src/stores/records/embedded-record-log.ts';
@@ -24,7 +27,16 @@ const entry = (number: number, target = 'a', members: Partial<Unnumbered> = {}):
 type Answer = (number: number, target: string) => { readonly status: number; readonly retryAfterMs?: number };
 
 /** `kill`: as a kill of the process leaves it, after the cursors have been kept. */
-async function open(directory: string, answer: Answer, policy: Partial<RetryPolicy> = {}) {
+async function open(
+  directory: string,
+  answer: Answer,
+  policy: Partial<RetryPolicy> = {},
+  addressOf = (name: string): TargetAddress | undefined => ({
+    ...{ orgId: '', cooldownMs: 0 },
+    state: 'on',
+    document: { name },
+  }),
+) {
   const log = openEmbeddedLogOf<OutboxEntry>({
     ...{ directory, fsync: 'none', maxBytes: 268_435_456, maxAgeMs: 86_400_000, log: quiet },
     segmentMaxBytes: 65_536,
@@ -45,16 +57,17 @@ async function open(directory: string, answer: Answer, policy: Partial<RetryPoli
       random: () => 0,
     },
     ...{ cooldowns: new Cooldowns(() => 0), clock: systemClock, log: lines },
-    addressOf: (name) => ({ state: 'on', document: { name }, orgId: '', cooldownMs: 0 }),
+    addressOf,
   });
   await outbox.start();
   const marks = (consumer: string) => log.marks(consumer);
+  const letters = async () => (await log.deadLetters('targets')).map(({ record }) => record?.id);
   const kill = async (): Promise<void> => {
     await log.close();
     // Nothing reaches the disk any more; a process that is killed tries no further either.
     await outbox.stop(1);
   };
-  return { outbox, sent, lines, lane: lane as unknown as RecordLane, counts, marks, kill };
+  return { outbox, sent, lines, lane: lane as unknown as RecordLane, counts, marks, letters, kill };
 }
 
 describe('the outbox of events', () => {
@@ -113,6 +126,73 @@ describe('the outbox of events', () => {
     await new Promise<void>((resolve) => second.outbox.add(entry(9_000, 'well'), resolve));
     await eventually(() => second.sent.includes('well9000'));
     expect(second.sent).to.deep.equal(['well9000']);
+    await second.outbox.stop(1_000);
+  });
+
+  /** As a kill leaves it: an event stands in the log twice, behind the second attempt more than memory holds. */
+  async function twiceInTheLog(directory: string, again: Partial<Unnumbered> = {}): Promise<void> {
+    const log = openLog(directory);
+    const lane = (await log.openLane('node-1')) as unknown as RecordLane<OutboxEntry>;
+    const nowMs = Date.now();
+    const twice = entry(0, 'a', { webhookId: 'alarms', raisedMs: nowMs - 60_000, sinceMs: nowMs - 60_000 });
+    const others = Array.from({ length: 1_200 }, (_, index) => entry(index + 1));
+    const all = [twice, ...others, { ...twice, attempts: 1, ...again }];
+    const { node, epoch } = lane;
+    for (let first = 1; first <= all.length; first += 100) {
+      const records = all
+        .slice(first - 1, first + 99)
+        .map((one, index) => ({ ...one, ext: { node, epoch, seq: first + index } }));
+      const last = first + records.length - 1;
+      await lane.append({ node, epoch, first, last, createdMs: nowMs, records, markers: [] }, { durable: false });
+    }
+    await lane.end(all.length);
+    await log.close();
+  }
+
+  it('sends what died no more, however far behind it another entry of it stands in the log', async () => {
+    using folder = temporaryFolder('svc-outbox-');
+    await twiceInTheLog(folder.path);
+    const answer: Answer = (number) => ({ status: number === 0 ? 410 : 204 });
+    const policy = { refusedAttempts: 1 };
+    const first = await open(folder.path, answer, policy);
+    await new Promise<void>((resolve) => first.outbox.add(entry(5_000), resolve));
+    await eventually(() => first.sent.includes('a5000') && first.outbox.held === 0);
+    expect(first.sent.filter((one) => one === 'a0')).to.have.length(1);
+    expect(await first.letters()).to.deep.equal(['a0']);
+    // A kill that takes the cursors with it: the log is read again.
+    await first.kill();
+    rmSync(join(folder.path, 'consumers.db'));
+    const second = await open(folder.path, () => ({ status: 204 }), policy);
+    await new Promise<void>((resolve) => second.outbox.add(entry(6_000), resolve));
+    await eventually(() => second.sent.includes('a6000') && second.outbox.held === 0);
+    expect(second.sent).not.to.include('a0');
+    // It goes when that is asked for.
+    expect(await second.outbox.redeliver({ webhookId: 'alarms', ids: 'all' })).to.equal(1);
+    await eventually(() => second.sent.includes('a0'));
+    await eventually(() => second.outbox.held === 0);
+    expect(await second.letters()).to.deep.equal([]);
+    await second.outbox.stop(1_000);
+  });
+
+  it('is done with all that waits for a target that is gone, also with what memory does not hold', async () => {
+    using folder = temporaryFolder('svc-outbox-');
+    let isThere = true;
+    const addressOf = (name: string): TargetAddress | undefined =>
+      isThere ? { state: 'on', document: { name }, orgId: '', cooldownMs: 0 } : undefined;
+    const first = await open(folder.path, () => ({ status: 204 }), {}, addressOf);
+    const later = { dueMs: Date.now() + 600_000 };
+    for (let number = 0; number < 1_500; number++) first.outbox.add(entry(number, 'a', later));
+    await eventually(() => first.outbox.held >= 1_000);
+    isThere = false;
+    first.outbox.endGone();
+    await eventually(async () => (await first.letters()).length === 1_500);
+    await eventually(() => first.outbox.held === 0);
+    expect(first.counts.byTarget['a']).to.include({ dead: 1_500, delivered: 0 });
+    await first.outbox.stop(1_000);
+    const second = await open(folder.path, () => ({ status: 204 }));
+    await new Promise<void>((resolve) => second.outbox.add(entry(5_000), resolve));
+    await eventually(() => second.sent.includes('a5000'));
+    expect(second.sent).to.deep.equal(['a5000']);
     await second.outbox.stop(1_000);
   });
 

@@ -1,9 +1,13 @@
 /** Reads YAML text from outside as the JSON that it means: core schema, no tags, few aliases; says where it breaks without repeating it. */
-import { type Document, isAlias, isMap, isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import { createRequire } from 'node:module';
+import type * as Yaml from 'yaml';
 import { bodyMalformed, type Refusal } from '../../../domain/errors.ts';
 import type { Json } from '../../../domain/event.ts';
 import { Rejection } from '../errors.ts';
 import { refuseUnsafe } from './json-text.ts';
+
+/** Loaded with the first such body: a start does not wait for it. */
+const yaml = (): typeof Yaml => createRequire(import.meta.url)('yaml');
 
 const maxAliases = 100;
 
@@ -20,7 +24,7 @@ const maxIndent = 1_000;
 export function parseYaml(text: string): Json {
   if (text.length > maxCharacters) throw new Rejection('body_too_large', `body larger than ${maxCharacters} bytes`);
   refuseFarIndent(text);
-  const lines = new LineCounter();
+  const lines = new (yaml().LineCounter)();
   const document = parsed(text, lines);
   const [fault] = [...document.errors, ...document.warnings];
   if (fault) throw faultAt(faultTexts[fault.code] ?? 'the YAML does not parse', fault.pos[0], lines);
@@ -39,9 +43,9 @@ function refuseFarIndent(text: string): void {
   }
 }
 
-function parsed(text: string, lineCounter: LineCounter): Document.Parsed {
+function parsed(text: string, lineCounter: Yaml.LineCounter): Yaml.Document.Parsed {
   try {
-    return parseDocument(text, {
+    return yaml().parseDocument(text, {
       ...{ lineCounter, prettyErrors: false, schema: 'core', version: '1.2', strict: true },
       // Names that stand twice are looked for below: the parser takes quadratic time for it.
       ...{ resolveKnownTags: false, merge: false, uniqueKeys: false },
@@ -65,14 +69,15 @@ const faultTexts: Readonly<Record<string, string>> = {
   TAG_RESOLVE_FAILED: 'a tag, which is not allowed',
 };
 
-function faultAt(reason: string, offset: number, lines: LineCounter): Refusal {
+function faultAt(reason: string, offset: number, lines: Yaml.LineCounter): Refusal {
   const { line, col } = lines.linePos(offset);
   return bodyMalformed(`${reason} at line ${line}, column ${col}`);
 }
 
 /** What YAML can say and JSON cannot, and what would be ambiguous. */
-function refuseNodes(document: Document.Parsed, lines: LineCounter): void {
+function refuseNodes(document: Yaml.Document.Parsed, lines: Yaml.LineCounter): void {
   let aliases = 0;
+  const { visit, isAlias, isMap, isScalar } = yaml();
   visit(document, (_, node) => {
     // A document of white space alone is nothing at all.
     if (node === null) return;
@@ -93,7 +98,7 @@ function refuseNodes(document: Document.Parsed, lines: LineCounter): void {
   });
 }
 
-function expanded(document: Document.Parsed): Json {
+function expanded(document: Yaml.Document.Parsed): Json {
   try {
     return document.toJS({ maxAliasCount: maxAliases }) as Json;
   } catch {

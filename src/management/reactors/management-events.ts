@@ -54,7 +54,7 @@ export function startManagementEvents(options: ManagementEventsOptions): Managem
     const caughtUp = Promise.all(models.map((name) => options.projector.caughtUp(name)));
     await orEnd(caughtUp, signal).catch(() => undefined);
     if (options.hasOutbox) await openLeft(options, outbox, signal);
-    await Promise.all([follow(options, reader, signal), followRequests(options, redeliveries, signal)]);
+    await Promise.all([follow(options, reader, outbox, signal), followRequests(options, redeliveries, signal)]);
   };
   const running = run();
   return {
@@ -112,12 +112,18 @@ function readerOf(options: ManagementEventsOptions, outbox: EventOutbox, signal:
 }
 
 /** Until the signal aborts: what fails is tried again. */
-async function follow(options: ManagementEventsOptions, reader: LeasedReader, signal: AbortSignal): Promise<void> {
+async function follow(
+  options: ManagementEventsOptions,
+  reader: LeasedReader,
+  outbox: EventOutbox,
+  signal: AbortSignal,
+): Promise<void> {
   const { projector, lease, log, everyMs = 5_000 } = options;
   const bell = createBell(projector, signal);
   while (!signal.aborted) {
     const rung = bell.next(everyMs);
     try {
+      outbox.endGone();
       await reader.read(signal);
     } catch (error) {
       if (!signal.aborted) log.warn('events cannot be told to webhooks now', { error });

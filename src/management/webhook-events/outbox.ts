@@ -67,6 +67,11 @@ export class EventOutbox {
     await outbox?.redeliver(asked);
   }
 
+  /** What waits for targets that are not there any more is over. */
+  endGone(): void {
+    this.#opened?.endGone();
+  }
+
   /** Undefined as long as nothing needed an outbox. */
   get standing(): EventOutboxStanding | undefined {
     return this.#opened && { waiting: this.#opened.held, counts: this.#counts.total };

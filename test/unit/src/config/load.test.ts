@@ -181,6 +181,11 @@ describe('loadSettings', () => {
       'pump:\n  sinks:\n    a: { type: x, filter: {} }\n',
       /pump\.sinks\.a\.filter .*did you mean pump\.sinks\.a\.filters\?/,
     ],
+    [
+      'an element that is no text',
+      'gateway: { trusted_proxies: [10.0.0.1, 5] }\n',
+      /gateway\.trusted_proxies\.1 must be a text.*, not 5\./,
+    ],
     ['a sink without a type', 'pump: { sinks: { a: { required: true } } }\n', /pump\.sinks\.a\.type .*is required/],
     [
       'a sink with a name that no variable can hold',
