@@ -63,8 +63,8 @@ export function effectiveSession(
     ...withFlags(policies),
     ...withEnd(document, policies, createdAt),
     ...(isDenied ? { is_inactive: true } : {}),
-    // Nothing of what contradicts itself is granted.
-    ...(isContrary ? { access_rights: {} } : {}),
+    // Nothing of what contradicts itself is granted; without its policies the key would be limited by nothing.
+    ...(isContrary ? { access_rights: {}, allow_all_apis: false } : {}),
   };
   return {
     session,

@@ -173,6 +173,13 @@ describe('effectiveSession', () => {
     it(name, () => expect(session({}, ...policies)['access_rights']).to.deep.equal(expected));
   }
 
+  it('grants nothing by policies that contradict each other, not even to a key for every API', () => {
+    const key = { allow_all_apis: true, access_rights: { own: {} } };
+    const contrary = [{ ...only('per_api'), ...rights({}) }, { rate: 1, per: 1 }];
+    expect(session(key, ...contrary)).to.deep.include({ access_rights: {}, allow_all_apis: false });
+    expect(session(key, { rate: 1, per: 1 })).to.include({ allow_all_apis: true });
+  });
+
   it('keeps rights of the key only where no policy supplies rights', () => {
     const key = { access_rights: { own: {} } };
     expect(session(key, only('quota'))['access_rights']).to.deep.equal({ own: {} });
