@@ -48,7 +48,10 @@ export type QuotaDecision = {
 
 /** Counters of rates and quotas. A counter keeps its state while its name stays the same, also across snapshots. */
 export interface Counters {
-  /** Takes one from the counter (GCRA, burst of `rate`); another rate or period begins anew. Must not throw. */
+  /**
+   * Takes one from the counter (GCRA, burst of `rate`). Another rate or period of the same name begins anew, and takes
+   * nothing away from the others: whoever asks for two of them by turns gets no more than both. Must not throw.
+   */
   take(key: string, rate: number, perMs: number): LimitDecision;
   /** Spends one of the quota, or refuses and spends nothing. What was spent stays when the terms change. Must not throw. */
   spend(key: string, terms: QuotaTerms): QuotaDecision;

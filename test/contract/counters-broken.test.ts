@@ -25,6 +25,20 @@ const broken: readonly (readonly [what: string, change: Change])[] = [
     'begins anew when the terms change',
     ({ spend }) => ({ spend: (key, terms) => spend(`${key} ${terms.max}`, terms) }),
   ],
+  [
+    'keeps one rate of a name',
+    (_, clock) => {
+      let last = '';
+      let rates = sound(clock);
+      return {
+        take: (key, rate, perMs) => {
+          if (last !== `${key} ${rate} ${perMs}`) rates = sound(clock);
+          last = `${key} ${rate} ${perMs}`;
+          return rates.take(key, rate, perMs);
+        },
+      };
+    },
+  ],
   ['refuses no rate', ({ take }) => ({ take: (key, rate, perMs) => ({ ...take(key, rate, perMs), allowed: true }) })],
   [
     'moves the window with each request',

@@ -36,6 +36,23 @@ export const counterLaws: readonly CounterLaw[] = [
     },
   },
   {
+    name: 'each rate of a name counts by itself: who asks by turns for two of them gets no more than both',
+    check: (setUp) => {
+      const { counters } = setUp();
+      const byTurns = Array.from({ length: 8 }, (_, turn) => counters.take('a', turn % 2 === 0 ? 1 : 2, 60_000));
+      expect(byTurns.map(({ allowed }) => allowed)).to.deep.equal([
+        true,
+        true,
+        false,
+        true,
+        false,
+        false,
+        false,
+        false,
+      ]);
+    },
+  },
+  {
     name: 'a quota lets its maximum through and refuses without spending',
     check: (setUp) => {
       const { counters } = setUp();
@@ -60,6 +77,32 @@ export const counterLaws: readonly CounterLaw[] = [
       expect(counters.spend('k', hour)).to.include({ remaining: 1, renewsAtMs });
       clock.nowMs += 1;
       expect(counters.spend('k', hour)).to.include({ remaining: 2, renewsAtMs: clock.nowMs + hour.renewalMs });
+    },
+  },
+  {
+    name: 'a clock that is set back keeps nobody out for longer than a window, and gives nothing back',
+    check: (setUp) => {
+      const { clock, counters } = setUp();
+      clock.nowMs += 10 * 366 * 86_400_000;
+      spendMany(counters, 'k', hour, 3);
+      clock.nowMs = beginMs;
+      const renewsAtMs = beginMs + hour.renewalMs;
+      expect(counters.standing('k', hour)).to.include({ allowed: false, spent: 3, renewsAtMs });
+      expect(counters.spend('k', hour)).to.include({ allowed: false, renewsAtMs });
+      clock.nowMs = renewsAtMs;
+      expect(counters.spend('k', hour)).to.include({ allowed: true, remaining: 2 });
+    },
+  },
+  {
+    name: 'a beginning whose end was said ends then, also when that is longer than a window away',
+    check: (setUp) => {
+      const { clock, counters } = setUp();
+      const renewsAtMs = beginMs + 5 * hour.renewalMs;
+      const terms = { ...hour, initial: { remaining: 0, renewsAtMs } };
+      for (; clock.nowMs < renewsAtMs; clock.nowMs += hour.renewalMs) {
+        expect(counters.spend('k', terms)).to.include({ allowed: false, renewsAtMs });
+      }
+      expect(counters.spend('k', terms)).to.include({ remaining: 2 });
     },
   },
   {

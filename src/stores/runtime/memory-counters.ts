@@ -2,19 +2,31 @@
 import type { Counters, LimitDecision } from '../../../gateway/ports.ts';
 import { memoryQuotas } from './memory-quotas.ts';
 
-/** `tat[0]`: theoretical arrival time of the next request. In an array of its own, so that a new time is no new object. */
-type Counter = { readonly rate: number; readonly perMs: number; readonly tat: Float64Array };
+/**
+ * `tat[0]`: theoretical arrival time of the next request. In an array of its own, so that a new time is no new object.
+ * `other`: the next one of the same name, with another rate or period.
+ */
+type Counter = {
+  readonly rate: number;
+  readonly perMs: number;
+  readonly tat: Float64Array;
+  readonly other: Counter | undefined;
+};
 
 /** Counters at rest are as good as absent; they are looked for after so many look-ups. */
 const takesBetweenSweeps = 10_000;
 
-/** `monotonic` in ms. A rate counter begins anew when its rate or period changes. */
+/** `monotonic` in ms. Each rate and period of a name has a counter of its own, until that is at rest. */
 export function memoryCounters({ now: wallNow, monotonic }: { now(): number; monotonic(): number }): Counters {
   const counters = new Map<string, Counter>();
   let takes = 0;
 
   function sweep(now: number): void {
-    for (const [key, { tat }] of counters) if ((tat[0] ?? 0) <= now) counters.delete(key);
+    for (const [key, counter] of counters) {
+      const left = awake(counter, now);
+      if (left === undefined) counters.delete(key);
+      else if (left !== counter) counters.set(key, left);
+    }
   }
 
   return {
@@ -23,14 +35,25 @@ export function memoryCounters({ now: wallNow, monotonic }: { now(): number; mon
       const now = monotonic();
       takes++;
       if (takes % takesBetweenSweeps === 0) sweep(now);
-      let counter = counters.get(key);
-      if (counter?.rate !== rate || counter.perMs !== perMs) {
-        counter = { rate, perMs, tat: Float64Array.of(now) };
+      const first = counters.get(key);
+      let counter = first;
+      while (counter !== undefined && (counter.rate !== rate || counter.perMs !== perMs)) counter = counter.other;
+      if (counter === undefined) {
+        counter = { rate, perMs, tat: Float64Array.of(now), other: awake(first, now) };
         counters.set(key, counter);
       }
       return takeFrom(counter, now);
     },
   };
+}
+
+/** Those that are not at rest. */
+function awake(counter: Counter | undefined, now: number): Counter | undefined {
+  if (counter === undefined) return undefined;
+  const { tat } = counter;
+  const other = awake(counter.other, now);
+  if ((tat[0] ?? 0) <= now) return other;
+  return other === counter.other ? counter : { ...counter, other };
 }
 
 /** A tolerance for sums of fractions, far below any period. */
