@@ -33,14 +33,10 @@ export function limitsOfKey({ keyId, quota: state }: CountedKey, session: JsonOb
   );
   const alarms = alarmsOf(session);
   const since = (id: string): string => state?.others?.[id] ?? state?.epoch ?? '';
+  const scopes = Map.groupBy(entries.values(), ({ scope }) => scope);
+  // Who shares a counter agrees on its name.
   const epochOf = ({ id, scope }: Entry): string =>
-    scope === ''
-      ? since(id)
-      : // Who shares a counter agrees on its name.
-        ([...entries.values()]
-          .filter((one) => one.scope === scope)
-          .map((one) => since(one.id))
-          .toSorted()[0] ?? '');
+    scope === '' ? since(id) : ((scopes.get(scope) ?? []).map((one) => since(one.id)).toSorted()[0] ?? '');
   const { rate, throttle, quota } = limitOf(session);
   const ownStart = startOf(state?.start, quota);
   const own: KeyLimits = {
@@ -66,7 +62,13 @@ export function limitsOfKey({ keyId, quota: state }: CountedKey, session: JsonOb
       ...(typeof limit.rate === 'object' ? { rate: { ...limit.rate, counter: `key:${keyId}:${place}` } } : {}),
       ...(limit.quota === undefined && sharedQuota ? { quota: sharedQuota } : {}),
       ...(typeof limit.quota === 'object'
-        ? { quota: counted(limit.quota, `${quotaName(keyId, epochOf(entry))}:${place}`, alarms) }
+        ? {
+            quota: counted(
+              limit.quota,
+              `${quotaName(keyId, epochOf(entry))}:${place}${windowOf(entry, scopes)}`,
+              alarms,
+            ),
+          }
         : {}),
     };
   };
@@ -77,6 +79,13 @@ export function limitsOfKey({ keyId, quota: state }: CountedKey, session: JsonOb
       return entry ? withEntry(entry) : own;
     },
   };
+}
+
+/** Of several lengths in one scope each has a counter: the window of a shared one would end when the shortest does. */
+function windowOf({ scope, limit: { quota } }: Entry, scopes: ReadonlyMap<string, readonly Entry[]>): string {
+  if (scope === '' || typeof quota !== 'object') return '';
+  const shared = (scopes.get(scope) ?? []).flatMap(({ limit }) => (typeof limit.quota === 'object' ? limit.quota : []));
+  return shared.every(({ renewalS }) => renewalS === quota.renewalS) ? '' : `:${quota.renewalS}`;
 }
 
 /** Counters of quotas are told from others by their first word, and say of which key and epoch they are. */

@@ -55,6 +55,18 @@ describe('limits of a key', () => {
     expect(of('b').throttle).to.deep.equal({ intervalMs: 3_600_000, retries: 3 });
   });
 
+  it('count quotas of one scope together where their windows end together, so that a short one ends no long one', () => {
+    const entry = (quota_max: number, quota_renewal_rate: number) => ({
+      ...{ limit: { quota_max, quota_renewal_rate }, allowance_scope: 's' },
+    });
+    const counterIn = (access_rights: JsonObject, id: string) => limitsOf({ access_rights }).of(id).quota?.counter;
+    const rights = { hour: entry(9, 3_600), more: entry(50, 3_600), minute: entry(9, 60) };
+    const [hour, more, minute] = ['hour', 'more', 'minute'].map((id) => counterIn(rights, id));
+    expect(hour).to.equal(more).and.not.to.equal(minute);
+    // Where there is one length only, another one leaves what was spent.
+    expect(counterIn({ a: entry(9, 60) }, 'a')).to.equal(counterIn({ a: entry(9, 3_600) }, 'a'));
+  });
+
   it('count by the epoch of each counter, and those who share one by the same', () => {
     const limit = { quota_max: 5 };
     const scoped = { limit, allowance_scope: 's' };
