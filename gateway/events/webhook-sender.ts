@@ -57,8 +57,8 @@ export function createSendWebhook(options: SenderOptions): SendWebhook {
         ...{ dispatcher: agent, method, headers, signal },
         ...(hasBody ? { body } : {}),
       });
-      // Nothing of it is kept.
-      await answer.body.dump({ limit: 65_536, signal });
+      // Nothing of it is kept, and it says nothing: whether it comes to an end or not, the status has been heard.
+      await answer.body.dump({ limit: 65_536, signal }).catch(ignore);
       const retryAfterMs = retryAfter(answer.headers['retry-after'], now().getTime());
       const told = retryAfterMs === undefined ? {} : { retryAfterMs };
       return { status: answer.statusCode, timeMs: timeMs(), error: null, ...told };
@@ -167,3 +167,5 @@ function reasonOf(error: unknown): string {
   const code = (error as { readonly code?: unknown }).code;
   return typeof code === 'string' && error.message === '' ? code : error.message;
 }
+
+const ignore = (): void => {};

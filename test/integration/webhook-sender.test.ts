@@ -1,8 +1,10 @@
 /** The sender of webhooks by itself: what it reads of an answer, what ends an attempt, what it shares between attempts. */
+import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { createSendWebhook, webhookAgent } from '../../gateway/events/webhook-sender.ts';
 import { type Receiver, startReceiver } from '../support/event-gateway.ts';
 import { eventually } from '../support/eventually.ts';
+import { httpUpstream } from '../support/upstream.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
 const now = (): Date => new Date(nowMs);
@@ -60,6 +62,21 @@ describe('the sender of webhooks', () => {
     expect(await send({ url: receiver.url }, event, stop.signal)).to.include({ status: null });
     expect(receiver.received).to.have.length(1);
   });
+
+  const endings: readonly (readonly [what: string, end: (answer: ServerResponse) => void])[] = [
+    ['never ends', () => {}],
+    ['breaks off', (answer) => void answer.socket?.resetAndDestroy()],
+  ];
+  for (const [what, end] of endings) {
+    it(`takes the status for the answer although the body ${what}: what has arrived is not sent again`, async () => {
+      await using upstream = await httpUpstream((_, answer) => {
+        answer.writeHead(200, { 'content-length': '10' });
+        answer.write('0', () => end(answer));
+      });
+      const send = createSendWebhook({ now, timeoutMs: 200 });
+      expect(await send({ url: upstream.url }, event)).to.include({ status: 200, error: null });
+    });
+  }
 
   it('goes to link-local addresses only where that is allowed', async () => {
     const link = { url: 'http://169.254.1.2:9/' };
