@@ -95,7 +95,7 @@ export class Subscription {
 
   /** Takes a fresh snapshot now and applies what it says. Throws when the feed does not answer. */
   async refresh(): Promise<void> {
-    this.#takeSnapshot(await this.#options.feed.snapshot(this.#ending.signal));
+    await this.#askSnapshot();
   }
 
   /** Ms since the feed answered last; undefined before the first time. */
@@ -129,14 +129,14 @@ export class Subscription {
   }
 
   async #follow(): Promise<void> {
-    const { feed, log } = this.#options;
+    const { log } = this.#options;
     const { signal } = this.#ending;
     const { first, longest } = this.#options.pauseMs ?? defaultPauseMs;
     let pauseMs = first;
     let hasSnapshot = false;
     while (!signal.aborted) {
       try {
-        if (!hasSnapshot) hasSnapshot = this.#takeSnapshot(await feed.snapshot(signal));
+        if (!hasSnapshot) hasSnapshot = await this.#askSnapshot();
         await this.#rest();
         if (signal.aborted) return;
         const before = this.#snapshot;
@@ -178,8 +178,16 @@ export class Subscription {
   }
 
   /** Throws on an answer that is not to be believed. */
-  #takeSnapshot(answer: GatewaySnapshot | SignedSnapshot): boolean {
+  async #askSnapshot(): Promise<boolean> {
+    const before = this.#snapshot;
+    const answer = await this.#options.feed.snapshot(this.#ending.signal);
     if (!isSnapshot(answer)) throw malformed('the feed answered with something that is no snapshot');
+    if (!isOvertaken(answer, before, this.#snapshot)) return this.#takeSnapshot(answer);
+    this.#lastContactMs = this.#options.clock.monotonic();
+    return true;
+  }
+
+  #takeSnapshot(answer: GatewaySnapshot | SignedSnapshot): boolean {
     const current = this.#snapshot;
     if (current) demandSuccessor(answer, current);
     // The first changes may be half a minute away.
@@ -282,6 +290,19 @@ export class Subscription {
 }
 
 const malformed = (text: string): FeedRefusal => new FeedRefusal('malformed', text);
+
+/** What came meanwhile by another way is newer than the answer, and the answer newer than what there was when it was asked for. */
+const isOvertaken = (
+  answer: GatewaySnapshot,
+  before: GatewaySnapshot | undefined,
+  now: GatewaySnapshot | undefined,
+): boolean =>
+  now !== undefined &&
+  now !== before &&
+  answer.logId === now.logId &&
+  answer.era === now.era &&
+  answer.position < now.position &&
+  answer.position >= (before?.position ?? '');
 
 /** Increasing positions within one log and era; a higher era is believed although its positions begin anew (design 2.2). */
 function demandSuccessor(answer: GatewaySnapshot, current: GatewaySnapshot): void {

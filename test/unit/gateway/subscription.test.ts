@@ -114,6 +114,25 @@ describe('a subscription', () => {
     expect(saved).to.have.length(2);
   });
 
+  it('is content with a snapshot that changes have overtaken on its way', async () => {
+    const feed = new MemoryFeed();
+    feed.put('a', document('a'));
+    const { subscription, applied, ids } = followed(feed);
+    await subscription.start();
+    await eventually(() => applied.length === 1);
+    const { snapshot } = feed;
+    const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof snapshot>>>();
+    const overtaken = feed.current;
+    feed.snapshot = () => promise;
+    const refreshed = subscription.refresh();
+    feed.put('b', document('b'));
+    await eventually(() => ids().join() === 'a,b');
+    resolve(overtaken);
+    await refreshed;
+    expect(ids()).to.deep.equal(['a', 'b']);
+    await subscription.stop();
+  });
+
   it('takes the snapshot of a format that it did not have, though the log has not moved', async () => {
     const feed = new MemoryFeed();
     feed.put('a', document('a'));
