@@ -238,6 +238,7 @@ class RunningGateway implements Gateway {
     const { checkApi, counters, log, clock } = this.#options;
     const reveal: Reveal = (object) => this.#vault.reveal(object);
     const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
+    const known = new Set(this.#compiled?.rejected.map(nameOf));
     const dependencies = {
       ...{ checkApi, counters, log, clock, reveal, agents: this.#agents },
       ...{ lookUpKey: this.#callers.lookUpKey, sessionOf: this.#callers.sessionOf },
@@ -260,8 +261,10 @@ class RunningGateway implements Gateway {
     this.#exchange.follow(snapshot);
     retireOthers(before, compiled.apis);
     this.#vault.keepOnly([...Object.values(snapshot.objects), ...Object.values(compiled.kept)]);
-    for (const { id, code, message } of compiled.rejected)
-      log.error('an API was rejected', { apiId: id, code, message });
+    for (const rejection of compiled.rejected) {
+      const { id, code, message } = rejection;
+      if (!known.has(nameOf(rejection))) log.error('an API was rejected', { apiId: id, code, message });
+    }
     return compiled;
   }
 
@@ -328,3 +331,6 @@ class RunningGateway implements Gateway {
     return reportOf(self, this.#standing(), this.#compileMs, this.#reloads.last);
   }
 }
+
+/** The same again is said once: an API that stays rejected is looked at with every change, also of a key. */
+const nameOf = ({ id, position, code, message }: NodeError): string => [id, position, code, message].join('\n');

@@ -31,6 +31,18 @@ describe('a change of a key', () => {
     expect(gateway.feed.reports.at(-1)).to.include({ position, revision: position, apis: 2 });
   });
 
+  it('says nothing again of an API that stays rejected', async () => {
+    await using gateway = await startWithEcho();
+    const said = (): number => gateway.log.lines.filter(({ message }) => message === 'an API was rejected').length;
+    await gateway.put('broken', apiFor('broken', 'nonsense://x'));
+    for (const name of ['first', 'second', 'third']) {
+      await gateway.settled(gateway.feed.putKey(`the-${name}-key-of-a-test`, {}));
+    }
+    expect(said()).to.equal(1);
+    await gateway.put('broken', apiFor('broken', 'nonsense://y'));
+    expect(said()).to.equal(2);
+  });
+
   it('tries an API again that was rejected', async () => {
     let isBroken = true;
     const check = createCheckApi();
