@@ -1,10 +1,10 @@
 /** Turns a finished request into its analytics record, from values that the context has already (pump design 2 and 5.1). */
 import { type AnalyticsRecord, keylessApiKey, noGeo, type RecordError } from '../../domain/analytics-record.ts';
 import type { ApiDefinition } from '../../domain/api/definition.ts';
-import { mask } from '../../domain/secret-places.ts';
 import type { Context, Session } from '../http/context.ts';
 import { type Failure, refusals } from '../http/errors.ts';
 import { headerValue } from '../http/headers.ts';
+import { withoutKeys } from '../http/issued-keys.ts';
 import { maskedParameters } from '../http/query.ts';
 import type { Clock } from '../ports.ts';
 
@@ -122,10 +122,6 @@ function originalPath(target: string, authentication: Authentication | undefined
   const names = authentication?.sources.flatMap(({ query }) => (query === undefined ? [] : [query])) ?? [];
   return withoutKeys(names.length === 0 ? target : maskedParameters(target, new Set(names)));
 }
-
-/** Clients send keys where nobody looks for them, too: those that were made here are known by their form. */
-const withoutKeys = (text: string): string =>
-  text.includes('svck_') ? text.replaceAll(/svck_[\w-]{20,}/g, `svck_${mask}`) : text;
 
 /** A header that a credential is read from makes no tag, whatever the API says. */
 const isCredential = (name: string, { authentication }: ApiDefinition): boolean =>

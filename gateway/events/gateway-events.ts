@@ -7,6 +7,7 @@ import { type WebhookTrigger, webhookBody } from '../../domain/webhook-body.ts';
 import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
 import type { GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { Context } from '../http/context.ts';
+import { withoutKeys } from '../http/issued-keys.ts';
 import type { Clock, Log } from '../ports.ts';
 import { Cooldowns } from './cooldowns.ts';
 import { HandlerCounts, type OutcomeCounts } from './counts.ts';
@@ -275,7 +276,7 @@ const addAll = (outbox: Outbox, entries: readonly Unnumbered[]): Promise<void> =
 /** As the client asked for it, without the query; also where a version sees a part of it only. */
 function pathOf({ head }: Context): string {
   const [path = ''] = head.target.split('?', 1);
-  return path.startsWith('/') ? path : head.path;
+  return withoutKeys(path.startsWith('/') ? path : head.path);
 }
 
 const ignore = (): void => {};

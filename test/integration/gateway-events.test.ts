@@ -171,6 +171,22 @@ describe('events at the gateway', () => {
     expect(JSON.stringify(gateway.log.lines)).not.to.include('nobody-has-this');
   });
 
+  it('show no key that was made here, in places where nobody looks for one', async () => {
+    const key = `svck_${'k'.repeat(43)}`;
+    const log = handler({ type: 'log', logPrefix: 'seen' });
+    await gateway.put('guarded', guardedApi('guarded', [log, inline()]));
+    await fetch(`${gateway.url}/guarded/${key}/x?found=${key}`, { headers: { authorization: 'x', 'x-plain': key } });
+    const { json } = await first();
+    expect(json['path']).to.equal('/guarded/svck_***/x');
+    const { fields } = await eventually(() => gateway.log.lines.find((line) => line.message.startsWith('seen:')));
+    const { OriginatingRequest } = (fields['event'] as JsonObject)['Meta'] as JsonObject;
+    const head = Buffer.from(String(OriginatingRequest), 'base64').toString();
+    expect(head)
+      .to.match(/^GET \/guarded\/svck_\*\*\*\/x\?found=svck_\*\*\* /)
+      .and.to.match(/x-plain: svck_\*\*\*\r\n/i);
+    expect(JSON.stringify(gateway.log.lines)).not.to.include(key);
+  });
+
   it('show no credential wherever it stands, and of a body that a step has read the beginning', async () => {
     const authentication = {
       enabled: true,
