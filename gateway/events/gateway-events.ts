@@ -48,6 +48,8 @@ const lingerMs = 2_000;
 export class GatewayEvents {
   readonly #options: EventOptions;
   readonly #queue = new EventQueue();
+  /** Events for the log, which waits for no disk. */
+  readonly #lines = new EventQueue();
   readonly #counts = new HandlerCounts();
   readonly #cooldowns: Cooldowns;
   readonly #addresses: TargetAddresses;
@@ -68,9 +70,9 @@ export class GatewayEvents {
   swap(apis: readonly RunningApi[], objects: GatewaySnapshot['objects']): void {
     this.#addresses.swap(apis, objects);
     this.#outbox?.endGone();
-    const isSent = ({ type }: EventHandler): boolean => type !== 'log';
     const isNeeded =
-      this.#options.handlers.some(isSent) || apis.some(({ definition }) => definition.eventHandlers.some(isSent));
+      !this.#options.handlers.every(isLogged) ||
+      apis.some(({ definition }) => !definition.eventHandlers.every(isLogged));
     if (isNeeded) void this.#open();
   }
 
@@ -98,10 +100,10 @@ export class GatewayEvents {
     const own = eventHandlers.filter(listens);
     const ofNode = this.#options.handlers.filter(listens);
     if (own.length + ofNode.length === 0 || this.#stop.signal.aborted) return;
-    const isShown = [...own, ...ofNode].some(({ type }) => type === 'log');
-    const request = isShown ? originalRequest(context) : '';
-    const event = { id: randomUUID(), trigger, atMs: this.#options.clock.now(), apiId, orgId, facts, request };
-    const dropped = this.#queue.push({ event, own, ofNode });
+    const all = [...own, ...ofNode];
+    const event = { id: randomUUID(), trigger, atMs: this.#options.clock.now(), apiId, orgId, facts, request: '' };
+    if (all.some(isLogged)) this.#lines.push({ event: { ...event, request: originalRequest(context) }, own, ofNode });
+    const dropped = all.every(isLogged) ? undefined : this.#queue.push({ event, own, ofNode });
     if (dropped) for (const { target } of webhooksOf(dropped)) this.#counts.add(target, 'dropped');
     this.#timer ??= setTimeout(() => this.#flushSoon(), batchMs);
   }
@@ -136,6 +138,7 @@ export class GatewayEvents {
 
   #flushSoon(): void {
     this.#timer = undefined;
+    while (!this.#lines.isEmpty) for (const queued of this.#lines.take(eventsPerBatch)) this.#logTo(queued);
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
     });
@@ -145,9 +148,9 @@ export class GatewayEvents {
   async #flush(): Promise<void> {
     while (!this.#queue.isEmpty && !this.#stop.signal.aborted) {
       const outbox = this.#opening || this.#outbox ? await this.#open() : undefined;
-      const batch = this.#queue.take(eventsPerBatch);
-      for (const queued of batch) this.#logTo(queued);
-      const entries = batch.flatMap((queued) => this.#entriesOf(queued, outbox !== undefined));
+      const entries = this.#queue
+        .take(eventsPerBatch)
+        .flatMap((queued) => this.#entriesOf(queued, outbox !== undefined));
       if (outbox && entries.length > 0) await addAll(outbox, entries);
     }
   }
@@ -224,6 +227,8 @@ export class GatewayEvents {
 type Shown = { readonly event: string; readonly message: string } & Readonly<
   Partial<Record<'path' | 'origin' | 'key', string>>
 >;
+
+const isLogged = ({ type }: EventHandler): boolean => type === 'log';
 
 type Sent = { readonly handler: WebhookHandler; readonly target: string };
 

@@ -167,6 +167,16 @@ describe('deliveries of a gateway', function () {
     expect(await part()).to.include({ status: 'pass' });
   });
 
+  it('keep no line of the log waiting for the disk', async () => {
+    const openOutbox = () => Promise.reject(new Error('no such disk'));
+    await using gateway = await withAlarms(receiver.url, { openOutbox });
+    await gateway.put('log', guardedApi('log', [handler({ type: 'log', logPrefix: 'seen' })]));
+    await gateway.refuse();
+    await gateway.refuse(2, 'log');
+    const lines = () => gateway.log.lines.filter(({ message }) => message.startsWith('seen:'));
+    await eventually(() => lines().length === 2);
+  });
+
   it('wait on the disk for a receiver that is away longer than the queue is long', async () => {
     const port = await freePort();
     const total = 2_600;
