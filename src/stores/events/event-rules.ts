@@ -8,6 +8,7 @@ import {
   type Position,
   padPosition,
   type StoredEvent,
+  type Superseding,
   type Write,
   WrongExpectedVersion,
 } from '../../../domain/event-store.ts';
@@ -21,8 +22,8 @@ export const maxPageBytes = 16 * 1024 * 1024;
 /** P10: a filtered page looks at no more positions than this. */
 export const maxScannedPositions = 1_000;
 
-/** So many for a reader that can do without most payloads: the more on a page, the more of them are superseded. */
-export const maxSkimmedPositions = 4_000;
+/** So many for a reader that can do without most payloads, or most events: the more on a page, the more are superseded. */
+export const skimmedPositions = ({ isOmitted = false }: Superseding): number => (isOmitted ? 16_000 : 4_000);
 
 /** Stored answers of commands are given out for 30 days; the record itself stays. */
 export const responseLifeMs = 30 * 24 * 3_600 * 1_000;

@@ -15,8 +15,8 @@ import {
   fromPosition,
   maxPageBytes,
   maxScannedPositions,
-  maxSkimmedPositions,
   responseLifeMs,
+  skimmedPositions,
   toPosition,
 } from './event-rules.ts';
 import { type PackableEvent, type PackedEvents, type PackedPage, packEvents } from './sqlite-page.ts';
@@ -85,29 +85,29 @@ export class SqliteLog {
   readAll({ after, limit, filter, superseding }: PageRange): PackedPage {
     const start = fromPosition(after);
     const head = this.headNumber();
-    const scanned = superseding ? maxSkimmedPositions : maxScannedPositions;
+    const scanned = superseding ? skimmedPositions(superseding) : maxScannedPositions;
     const end = filter ? Math.min(head, start + scanned) : head;
     const { events, isWhole } = superseding
       ? this.#skim({ start, end, limit, filter }, superseding)
-      : takePage(this.#rows(columns, { start, end, limit, filter }), limit);
+      : takePage(this.#range(columns, { start, end, limit, filter }).iterate(), limit);
     const last = Number(events.at(-1)?.row['position'] ?? start);
     const next = isWhole ? Math.max(start, end) : last;
     return { packed: packEvents(events), next: next === start ? after : toPosition(next), atHead: next >= head };
   }
 
-  #rows(selected: string, { start, end, limit, filter }: RowRange): IterableIterator<Row> {
-    if (!filter) {
-      const all = `SELECT ${selected} FROM events WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`;
-      return this.database.prepare(all).iterate(start, end, limit + 1);
-    }
-    const lists = [filter.categories, filter.types, filter.streams].map((list) => (list ? JSON.stringify(list) : null));
-    return this.database.prepare(filtered(selected)).iterate(start, end, ...lists, limit + 1);
+  #range(selected: string, { start, end, limit, filter }: RowRange): Bound {
+    const { categories, types, streams } = filter ?? {};
+    const lists = [categories, types, streams].map((list) => (list ? JSON.stringify(list) : null));
+    const all = `SELECT ${selected} FROM events WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`;
+    const values = filter ? [start, end, ...lists, limit + 1] : [start, end, limit + 1];
+    const statement = this.database.prepare(filter ? filtered(selected) : all);
+    return { iterate: () => statement.iterate(...values), all: () => statement.all(...values) };
   }
 
   /** Events that no later one of the page supersedes are read whole, of the others the envelope at most. */
   #skim(range: RowRange, superseding: Superseding): TakenPage {
     const { isOmitted = false } = superseding;
-    const rows = [...this.#rows(`${isOmitted ? place : envelope}, length(data) AS bytes`, range)];
+    const rows = this.#range(`${isOmitted ? place : envelope}, length(data) AS bytes`, range).all();
     const taken = rows.slice(0, range.limit);
     const kept = (): readonly { readonly row: Row; readonly isKept: boolean }[] => {
       const passed = supersededIn(taken.map(toPlace), superseding);
@@ -119,13 +119,23 @@ export class SqliteLog {
       taken.splice(taken.length >> 1);
       page = kept();
     }
-    const whole = this.database.prepare(`SELECT ${columns} FROM events WHERE position = ?`);
+    const whole = this.#at(page.filter(({ isKept }) => isKept).map(({ row }) => Number(row['position'])));
     const events = page.flatMap(({ row, isKept }): readonly PackableEvent[] => {
       if (!isKept) return isOmitted ? [] : [{ row, data: nothing }];
-      const found = whole.get(row['position'] ?? 0) ?? row;
+      const found = whole.get(Number(row['position'])) ?? row;
       return [{ row: found, data: decode(found) }];
     });
     return { events, isWhole: taken.length === rows.length };
+  }
+
+  #at(positions: readonly number[]): ReadonlyMap<number, Row> {
+    const all = `SELECT ${columns} FROM events WHERE position IN (SELECT value FROM json_each(?))`;
+    return new Map(
+      this.database
+        .prepare(all)
+        .all(JSON.stringify(positions))
+        .map((row) => [Number(row['position']), row]),
+    );
   }
 
   /** Times never go back with positions, so the place is found by halving; holes that retention left do not matter. */
@@ -218,6 +228,9 @@ type RowRange = Pick<PageRange, 'limit'> & {
   readonly end: number;
   readonly filter: Filter | undefined;
 };
+
+/** A query with its values. */
+type Bound = { readonly iterate: () => Iterable<Row>; readonly all: () => readonly Row[] };
 
 const nothing = new Uint8Array();
 

@@ -1,6 +1,6 @@
 /** Subscriptions of the embedded event stores: pages until the head, then a wait for the doorbell, without a seam. */
 import type { Batch, EventStore, Page, Position, Superseding } from '../../../domain/event-store.ts';
-import { maxSkimmedPositions } from './event-rules.ts';
+import { skimmedPositions } from './event-rules.ts';
 
 /** What a subscription needs of a log. */
 export type FollowedLog = {
@@ -21,7 +21,7 @@ export async function* follow(
   { after, filter, superseding, signal }: Parameters<EventStore['subscribe']>[0],
 ): AsyncGenerator<Batch> {
   let checkpoint = after;
-  let skimming = log.canSkim && superseding && { limit: maxSkimmedPositions, superseding };
+  let skimming = log.canSkim && superseding && { limit: skimmedPositions(superseding), superseding };
   while (!signal.aborted) {
     const asked = { after: checkpoint, limit: batchEvents, ...(filter && { filter }), ...skimming };
     const page: Page = await log.readAll(asked);
