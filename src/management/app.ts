@@ -176,7 +176,8 @@ async function authorise(options: Edge, route: Route, scope: RouteScope, context
   const { organisations } = services;
   const isKeeper = caller.orgId === organisations.home || hasScope(caller.scopes, 'orgs:admin');
   if (route.isInstallation && !isKeeper) throw scopeMissing(context.path);
-  return organisations.enter(caller, context.get('x-svc-org') || undefined, context.path);
+  const isOfGateways = scope === 'feed:read' || scope === 'gateways:report';
+  return organisations.enter(caller, context.get('x-svc-org') || undefined, { path: context.path, isOfGateways });
 }
 
 const paramsOf = (context: Context): Call['params'] => (context as unknown as Pick<Call, 'params'>).params;

@@ -17,8 +17,11 @@ export type Organisations = {
   /** The one that the installation began with; gateways and read models are looked after from there. */
   readonly home: OrgId;
   /** `named`: the header `x-svc-org`. Throws 403 and 404. */
-  enter(caller: Caller, named: string | undefined, path: string): Promise<Entered>;
+  enter(caller: Caller, named: string | undefined, route: EnteredRoute): Promise<Entered>;
 };
+
+/** `isOfGateways`: asked by gateways for all organisations, so that none of these is switched off with one of them. */
+export type EnteredRoute = { readonly path: string; readonly isOfGateways: boolean };
 
 export type OrganisationsOptions = {
   readonly models: ReadModelStore;
@@ -36,13 +39,13 @@ export function createOrganisations({ models, projector, home }: OrganisationsOp
   };
   return {
     home,
-    enter: async (caller, named, path) => {
+    enter: async (caller, named, { path, isOfGateways }) => {
       const isKeeper = hasScope(caller.scopes, 'orgs:admin');
       if (named !== undefined && named !== caller.orgId && !isKeeper) throw scopeMissing(path);
       const orgId = named === undefined ? caller.orgId : readOrgId(named);
       const terms = await find(orgId);
       if (!terms && orgId !== caller.orgId) throw organisationUnknown();
-      if (terms?.disabled && !isKeeper) throw disabled();
+      if (terms?.disabled && !(isKeeper || isOfGateways)) throw disabled();
       return { caller: { ...caller, orgId }, terms: terms ?? defaultTerms };
     },
   };

@@ -142,6 +142,22 @@ describe('organisations over HTTP', () => {
     expect(await status()).to.equal(200);
   });
 
+  it('that are switched off leave gateways their feed, which is that of all organisations', async () => {
+    const { token } = await issue(management, { roles: ['gateway', 'viewer'], node: 'edge-1' });
+    const asGateway = async (method: string, path: string, body?: object) =>
+      (await ask(method, path, body, bearer(token))).status;
+    const { status } = await ask('POST', '/api/organisations', { id: orgId, name: 'Home', disabled: true });
+    expect(status).to.equal(200);
+    try {
+      expect(await asGateway('GET', '/api/feed/snapshot')).to.equal(200);
+      expect(await asGateway('GET', '/api/feed/changes?after=1')).to.equal(200);
+      expect(await asGateway('POST', '/api/gateways/edge-1/reports', {}), 'no report, but asked for one').to.equal(400);
+      expect(await asGateway('GET', '/api/gateways')).to.equal(403);
+    } finally {
+      await ask('PUT', `/api/organisations/${orgId}`, { disabled: false });
+    }
+  });
+
   it('tell a token about itself wherever it works', async () =>
     expect((await ask('GET', '/api/tokens/me', undefined, inAcme)).json).to.include({ id: 'bootstrap' }));
 });
