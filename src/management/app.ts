@@ -49,6 +49,8 @@ export function createApp(given: AppOptions): Koa {
   // A rule on paths in front of this server must not miss one that is written otherwise.
   const router = new Router({ sensitive: true });
   app.use((context, next) => {
+    // By the names that the proxy writes: nobody else says who it is under another prefix.
+    context.state['behind'] = options.behind(context.req);
     if (options.compatPrefix !== undefined) renameHeaders(context.req.headers, options.compatPrefix);
     return answer(options, context, next);
   });
@@ -106,7 +108,6 @@ function errorForm(context: Context): ErrorForm {
 /** The order of management design 1.2 up to the syntax; what follows belongs to handlers and commands. */
 async function serve(options: Edge, route: Route, context: Context): Promise<Reply> {
   const { services, maxDefinitionBytes, compatPrefix } = options;
-  const behind = options.behind(context.req);
   const { caller, terms } = route.scope === undefined ? nobody : await authorise(options, route, route.scope, context);
   let body: Uint8Array = new Uint8Array();
   if (route.body?.isOptional && isBodyless(context.req)) body = noMembers;
@@ -129,7 +130,7 @@ async function serve(options: Edge, route: Route, context: Context): Promise<Rep
     rules: { needsIfMatch: terms.requireIfMatch && changesWhatIsThere(route), strictKeys: terms.strictKeys },
     requestId: context.state['requestId'] as string,
     traceparent: readTraceparent(context.get('traceparent')),
-    ...behind,
+    ...behindOf(context),
     gone: goneSignal(context),
   };
   const warnings = judgeParameters(route, call);
@@ -163,10 +164,7 @@ const nobody: Entered = {
 
 async function authorise(options: Edge, route: Route, scope: RouteScope, context: Context): Promise<Entered> {
   const { authenticate, heavy, services } = options;
-  const { caller, limit } = await authenticate(
-    context.get('authorization') || undefined,
-    options.behind(context.req).address,
-  );
+  const { caller, limit } = await authenticate(context.get('authorization') || undefined, behindOf(context).address);
   const { id } = caller.actor;
   const waitMs = route.isHeavy ? heavy.take(id) : 0;
   if (waitMs > 0) throw tooMany(waitMs, heavy.fields(id));
@@ -179,6 +177,8 @@ async function authorise(options: Edge, route: Route, scope: RouteScope, context
   const isOfGateways = scope === 'feed:read' || scope === 'gateways:report';
   return organisations.enter(caller, context.get('x-svc-org') || undefined, { path: context.path, isOfGateways });
 }
+
+const behindOf = ({ state }: Context): Behind => state['behind'] as Behind;
 
 const paramsOf = (context: Context): Call['params'] => (context as unknown as Pick<Call, 'params'>).params;
 
@@ -215,8 +215,8 @@ function withWarnings(reply: Reply, warnings: readonly string[]): Reply {
 }
 
 /** A path that is not there, or not with this method. Strangers learn neither. */
-async function refuseUnrouted({ authenticate, behind }: AppOptions, context: Context): Promise<never> {
-  await authenticate(context.get('authorization') || undefined, behind(context.req).address);
+async function refuseUnrouted({ authenticate }: AppOptions, context: Context): Promise<never> {
+  await authenticate(context.get('authorization') || undefined, behindOf(context).address);
   const matched = (context as unknown as { readonly matched?: readonly { readonly methods: readonly string[] }[] })
     .matched;
   const methods = [...new Set((matched ?? []).flatMap((layer) => layer.methods))];

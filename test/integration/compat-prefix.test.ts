@@ -33,6 +33,21 @@ describe('compat_prefix', () => {
     expect(history.text).to.contain('from elsewhere');
   });
 
+  it('leaves alone in which header a trusted proxy names the person', async () => {
+    const settings = { compatPrefix: 'acme', trustedProxies: ['127.0.0.1'] };
+    const person = async (trustedActorHeader: string, header: string): Promise<unknown> => {
+      await using server = await startTestManagement({ settings: { ...settings, trustedActorHeader } });
+      const headers = { 'content-type': 'application/json', [header]: 'jo@example.org' };
+      const made = await server.call('POST', '/api/policies', '{"name":"gold"}', headers);
+      expect(made.status, made.text).to.equal(200);
+      const { json } = await server.call('GET', '/api/audit?limit=1');
+      return (json['events'] as { actor: { detail?: string } }[])[0]?.actor.detail;
+    };
+    expect(await person('x-acme-user', 'X-Acme-User')).to.equal('jo@example.org');
+    expect(await person('x-svc-user', 'X-Svc-User')).to.equal('jo@example.org');
+    expect(await person('x-svc-user', 'X-Acme-User'), 'a header that the proxy does not know of').to.equal(undefined);
+  });
+
   it('takes patches of every kind', async () => {
     const patch = JSON.stringify({ 'x-acme-api-gateway': { info: { name: 'Merged' } } });
     const merged = await send(
