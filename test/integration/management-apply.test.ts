@@ -8,7 +8,10 @@ import { openApi } from '../support/documents.ts';
 import { json, listenAt, named, pem } from '../support/management-refusals.ts';
 import { type Answer, bearer, orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { issue } from '../support/management-tokens.ts';
-import { chainOf, expired } from '../support/test-ca.ts';
+import { chainOf, expired, selfSigned, signedBy } from '../support/test-ca.ts';
+
+const publicKeyOf = (certificate: string): string =>
+  new X509Certificate(certificate).publicKey.export({ type: 'spki', format: 'pem' }).toString();
 
 type Changed = { readonly kind: string; readonly id: string; readonly change: string; readonly owner?: string };
 
@@ -315,5 +318,33 @@ describe('applying a set', () => {
     expect((answer.json['warnings'] as readonly JsonObject[]).map(({ code }) => code)).to.deep.equal([
       ...['expired', 'secret_missing'],
     ]);
+  });
+
+  it('takes a certificate with a chain of any shape, and nothing beside it', async () => {
+    const [one, two] = ['one', 'two'].map((name) => selfSigned(`root ${name}`, 'rsa', { isCa: true }));
+    const above = signedBy(one!, 'intermediate', { isCa: true });
+    const crossed = signedBy(two!, 'intermediate', { isCa: true, privateKey: above.privateKey });
+    const leaf = signedBy(above, 'crossed.example');
+    const chain = [above, crossed, one!, two!].map(({ certificate }) => certificate);
+    await management.call('POST', '/api/certs', leaf.certificate + leaf.privateKey + chain.join(''), pem);
+    const cert = (document: JsonObject): JsonObject => ({ kind: 'cert', document });
+    expect(await applied([cert({ pem: leaf.certificate, chain })])).to.deep.equal([]);
+    const refused = async (document: JsonObject): Promise<unknown> => {
+      const answer = await send([cert(document)]);
+      expect(answer.status, answer.text).to.equal(422);
+      return answer.json['errors'];
+    };
+    const problem = (message: string) => [
+      { object: 'cert ', pointer: '/objects/0/document', code: 'certificate_invalid', message },
+    ];
+    const stranger = chainOf('stranger.example').leaf;
+    const notInChain = problem('stranger.example is not in the chain of crossed.example');
+    expect(await refused({ pem: leaf.certificate, chain: [stranger.certificate] })).to.deep.equal(notInChain);
+    expect(await refused({ pem: leaf.certificate + stranger.certificate })).to.deep.equal(notInChain);
+    const keyInSet = problem('a set brings no private keys: this one belongs to POST /api/certs, and out of the file');
+    expect(await refused({ pem: leaf.certificate + leaf.privateKey })).to.deep.equal(keyInSet);
+    expect(await refused({ pem: leaf.certificate, chain: [...chain, above.privateKey] })).to.deep.equal(keyInSet);
+    const [key, another] = [leaf, stranger].map((made) => publicKeyOf(made.certificate));
+    expect(await refused({ pem: `${key}${another}` })).to.deep.equal(problem('holds more than one public key'));
   });
 });

@@ -1,7 +1,7 @@
 /** Certificates of a declarative set: their public part; private keys stay where they are, and a set never takes one away. */
 import { portableCertificate, type SetObject } from '../../../domain/apply.ts';
 import { endOf } from '../../../domain/certificate.ts';
-import type { Warning } from '../../../domain/errors.ts';
+import { certificateInvalid, type Warning } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { certStream, toCertId } from '../../../domain/ids.ts';
 import { textAt, texts } from '../../../domain/json.ts';
@@ -54,13 +54,16 @@ const withoutKey: Warning = {
   text: 'comes without its private key',
 };
 
+const keyInSet = 'a set brings no private keys: this one belongs to POST /api/certs, and out of the file';
+
 /** An end that has passed is a remark: what ran on yesterday's certificate must be able to come back. */
 export async function readPublicPart(document: JsonObject, now: Date) {
   const pem = textAt(document, 'pem') ?? '';
   const text = [pem, ...texts(document['chain'])].join('\n');
-  const upload = await readUpload(Buffer.from(text), { now: 0 });
+  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw certificateInvalid(keyInSet);
+  const upload = await readUpload(Buffer.from(text), { now: 0, isOneChain: true });
   const [item, ...others] = upload.items;
-  if (!item || others.length > 0) throw new Error('one certificate with its chain is one item');
+  if (!item || others.length > 0) throw certificateInvalid('holds more than one public key');
   const end = endOf(item.facts);
   const expired: readonly Warning[] =
     end !== undefined && end < now.getTime()

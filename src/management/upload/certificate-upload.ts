@@ -26,14 +26,17 @@ export type UploadOptions = {
   readonly now: Date | number;
   /** Of encrypted private keys, and of PKCS#12. */
   readonly passphrase?: string | undefined;
+  /** The first certificate is the leaf, and all others stand in its chain; private keys are not looked at. */
+  readonly isOneChain?: true;
 };
 
 /** Throws `certificate_invalid`, and then nothing of the upload counts. */
-export async function readUpload(bytes: Uint8Array, { now, passphrase }: UploadOptions): Promise<Upload> {
+export async function readUpload(bytes: Uint8Array, options: UploadOptions): Promise<Upload> {
+  const { now, passphrase, isOneChain } = options;
   const parts = await readParts(bytes, passphrase);
   refuseMixtures(parts);
   const { certificates, keys, publicKeys } = parts;
-  const items = itemsOf(certificates, matchKeys(certificates, keys));
+  const items = isOneChain ? oneChain(certificates) : itemsOf(certificates, matchKeys(certificates, keys));
   const warnings = [...ignoredParts(parts), ...checkItems(items, Number(now))];
   return { items: [...items.map(toUploaded), ...publicKeys.map(toUploadedKey)], warnings };
 }
@@ -92,6 +95,15 @@ function itemsOf(
   const taken = new Set(items.flatMap(({ leaf, chain }) => [leaf, ...chain]));
   for (const group of inOrder(certificates.filter((certificate) => !taken.has(certificate)))) items.push(group);
   return items.toSorted((a, b) => certificates.indexOf(a.leaf) - certificates.indexOf(b.leaf));
+}
+
+function oneChain(certificates: readonly X509Certificate[]): readonly Item[] {
+  const [leaf] = certificates;
+  if (!leaf) return [];
+  const chain = chainOf(leaf, issuerFinder(certificates));
+  const other = certificates.find((certificate) => certificate !== leaf && !chain.includes(certificate));
+  if (other) throw certificateInvalid(`${nameOf(other)} is not in the chain of ${nameOf(leaf)}`);
+  return [{ leaf, chain }];
 }
 
 type FindIssuers = (certificate: X509Certificate) => readonly X509Certificate[];
