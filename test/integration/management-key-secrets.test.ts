@@ -154,6 +154,43 @@ describe('secrets of keys', () => {
     });
   });
 
+  describe('in a declarative set', () => {
+    const send = (id: unknown, document: JsonObject): Promise<Answer> =>
+      ask('POST', '/api/config/apply', { objects: [{ kind: 'key', id, prefix: '', document }], takeOver: true });
+    const refused = async (id: unknown, document: JsonObject): Promise<readonly string[]> => {
+      const answer = await send(id, document);
+      expect(answer.status, answer.text).to.equal(422);
+      const errors = answer.json['errors'] as unknown as readonly JsonObject[];
+      return errors.map(({ pointer, code }) => `${pointer} ${code}`);
+    };
+    const other = 'ab'.repeat(32);
+    const place = '/objects/0/document';
+
+    it('are kept where the file does not speak of them, as by a PUT', async () => {
+      const user = { basic_auth_data: { user: 'set', password: 'correct horse' } };
+      const { key_hash: hash } = (await created(user)).json;
+      const before = await opened(hash);
+      expect((await send(hash, { alias: 'x', basic_auth_data: { user: 'set' } })).status).to.equal(200);
+      expect(await opened(hash)).to.deep.equal(before);
+      const { key_hash: signing } = (await created({ hmac_enabled: true })).json;
+      const secret = await opened(signing);
+      expect((await send(signing, { alias: 'x', hmac_enabled: true })).status).to.equal(200);
+      expect(await opened(signing)).to.deep.equal(secret);
+    });
+
+    it('have the rules that they have elsewhere', async () => {
+      const { key_hash: hash } = (await created({ basic_auth_data: { user: 'ruled', password: 'correct horse' } }))
+        .json;
+      const renamed = { basic_auth_data: { user: 'other' } };
+      expect(await refused(hash, renamed)).to.deep.equal([`${place}/basic_auth_data/user secret`]);
+      expect(await refused(hash, { alias: 'x' })).to.deep.equal([`${place}/basic_auth_data/user secret`]);
+      expect(await refused(other, renamed)).to.deep.equal([`${place}/basic_auth_data/password secret`]);
+      const { key_hash: plain } = (await created({ alias: 'plain' })).json;
+      expect(await refused(plain, renamed)).to.deep.equal([`${place}/basic_auth_data secret`]);
+      expect(await refused(other, { hmac_enabled: true })).to.deep.equal([`${place}/hmac_string required`]);
+    });
+  });
+
   it('go over to the key that a rotation makes', async () => {
     const { json: key } = await created({ hmac_enabled: true, jwt_data: { secret: 'for-tokens' } });
     const before = await opened(key['key_hash']);

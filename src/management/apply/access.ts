@@ -18,6 +18,7 @@ import {
   withApiNames,
   withPolicies,
 } from '../access/access-commands.ts';
+import { settleKeySecrets } from '../access/key-secrets.ts';
 import { apisWithPolicy } from '../access/policy-commands.ts';
 import { openDocument, takeKeySecrets } from '../definitions/definition-secrets.ts';
 import { documentSha256 } from '../derived-fields.ts';
@@ -48,7 +49,7 @@ type Kind<State> = {
   readonly loaded: Loaded<State>;
   /** The document in the form in which it is stored. */
   readonly read: () => JsonObject;
-  readonly decide: (document: JsonObject, labels: Labels) => Decided;
+  readonly decide: (document: JsonObject, labels: Labels) => Decided | Promise<Decided>;
 };
 
 export async function applyPolicy(context: ApplyContext, object: SetObject, index: number): Promise<ApplyItem> {
@@ -92,14 +93,19 @@ export async function applyKey(context: ApplyContext, object: SetObject, index: 
       refuseCounters(counters);
       return document;
     },
-    decide: (wanted, labels) => {
+    decide: async (wanted, labels) => {
       if (own) refuseOthers(applier, withPolicies(deps.models, orgId, own.document));
       if (textAt(wanted, 'basic_auth_data', 'password') !== undefined) {
         const message = 'a set takes no passwords: users are made and changed at /api/keys';
         throw keyInvalid([{ pointer: '/basic_auth_data/password', code: 'not_offered', message }]);
       }
       const { document: filled, facts, checks } = keyFacts(context, wanted);
-      const { document, secrets, problems } = takeKeySecrets(filled, held);
+      const { document: settled, generated } = await settleKeySecrets(filled, own?.document);
+      if (generated !== undefined) {
+        const message = 'is required: a set has nobody to tell a secret that is made; POST /api/keys makes one';
+        throw keyInvalid([{ pointer: '/hmac_string', code: 'required', message }]);
+      }
+      const { document, secrets, problems } = takeKeySecrets(settled, held);
       if (problems.length > 0) throw keyInvalid(problems);
       const docSha256 = documentSha256(document, secrets);
       const stated = { orgId, keyHash, document, secrets, docSha256, labels, ...facts };
