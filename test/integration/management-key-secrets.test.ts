@@ -9,6 +9,7 @@ import { loadKey } from '../../src/management/load.ts';
 import { redact } from '../../src/telemetry/redact.ts';
 import { type Case, json, refuse, startWithTwoApis } from '../support/management-refusals.ts';
 import { type Answer, orgId, type TestManagement } from '../support/management-server.ts';
+import { selfSigned } from '../support/test-ca.ts';
 
 const bcrypt = `$2b$12$${'a'.repeat(53)}`;
 
@@ -198,6 +199,22 @@ describe('secrets of keys', () => {
     expect(await opened(next['key_hash'])).to.deep.equal(before);
     expect(await opened(key['key_hash'])).to.deep.equal(before);
     expect(before['/jwt_data/secret']).to.equal('for-tokens');
+  });
+
+  it('stay when a certificate is taken out of the key', async () => {
+    const made = selfSigned('bound.example');
+    const uploaded = await management.call('POST', '/api/certs', made.certificate, {
+      'content-type': 'application/x-pem-file',
+    });
+    const certId = String(uploaded.json['id']);
+    const signing = { hmac_enabled: true, jwt_data: { secret: 'a secret of jo' }, certificate: certId };
+    const { key_hash: hash } = (await created(signing)).json;
+    const before = await opened(hash);
+    expect((await ask('DELETE', `/api/certs/dependencies/${certId}`)).status).to.equal(200);
+    expect((await ask('GET', `/api/keys/${hash}`)).json['data']).to.include({ is_inactive: true, hmac_string: '***' });
+    expect(await opened(hash))
+      .to.deep.equal(before)
+      .and.to.have.keys('/hmac_string', '/jwt_data/secret');
   });
 
   it('come back with a restore', async () => {

@@ -12,7 +12,7 @@ import { labelled } from '../../../domain/labels.ts';
 import { apisUsing } from '../../../projections/certificate-uses.ts';
 import { boundCertificates, keysWithCertificate } from '../../../projections/keys.ts';
 import { awaitPosition } from '../conditional.ts';
-import { reopened, takeApiSecrets } from '../definitions/definition-secrets.ts';
+import { reopened, takeApiSecrets, takeKeySecrets } from '../definitions/definition-secrets.ts';
 import { documentSha256, withDerivedFields } from '../derived-fields.ts';
 import type { Command, PlannedWrite } from '../handle-command.ts';
 import type { HeldSecrets } from '../held-secrets.ts';
@@ -81,18 +81,21 @@ function closedBlocks(id: string, before: ApiDocument, after: ApiDocument): read
 }
 
 /** A key that was good with the certificate only is switched off: without it anybody could use the key. */
-async function freeKey({ store }: Services, keyHash: KeyHash, certId: CertId): Promise<Freed> {
+async function freeKey({ store, secrets }: Services, keyHash: KeyHash, certId: CertId): Promise<Freed> {
   const loaded = await loadKey(store, keyHash);
   const { state } = loaded;
   const place = { stream: keyStream(keyHash), expected: expectedOf(loaded) };
   if (!state.exists) return { write: { ...place, events: [] }, warnings: [] };
   const freed = unbound(state.document, certId);
   const isLast = boundCertificates(freed).length === 0;
-  const document = isLast ? { ...freed, is_inactive: true } : freed;
+  const wanted = { ...state, document: isLast ? { ...freed, is_inactive: true } : freed };
+  const { document, sealed } = (await reopened(secrets, place.stream, wanted, takeKeySecrets)).state;
   const { orgId, prefix, labels } = state;
+  const held = sealed ? { secrets: sealed.secrets } : {};
   const event: KeyEvent = {
     type: isLast && state.document['is_inactive'] !== true ? 'KeyDisabled' : 'KeyUpdated',
-    ...{ orgId, keyHash, prefix, document, docSha256: documentSha256(document), ...labelled(labels) },
+    ...{ orgId, keyHash, prefix, document, ...held, docSha256: documentSha256(document, sealed?.secrets) },
+    ...labelled(labels),
   };
   const text = `key ${keyHash} is bound to no certificate any more: it is switched off`;
   return {
