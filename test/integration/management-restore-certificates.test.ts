@@ -5,6 +5,7 @@ import { certStream, orgStream, toCertId } from '../../domain/ids.ts';
 import { factsOf, fingerprintOf, readCertificate } from '../../src/management/upload/x509.ts';
 import type { KeyRing } from '../../src/stores/secrets/keyring.ts';
 import { configurationOf, listOf } from '../support/configuration.ts';
+import { json, named, streams } from '../support/management-refusals.ts';
 import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { expired, type MadeCertificate, selfSigned } from '../support/test-ca.ts';
 
@@ -15,7 +16,7 @@ describe('a restore of certificates', () => {
   });
   afterEach(() => management[Symbol.asyncDispose]());
 
-  const { append, certificates, create, restore, upload } = configurationOf(() => management);
+  const { append, certificates, create, restore, upload, write } = configurationOf(() => management);
   const certIdOf = ({ certificate }: MadeCertificate) => toCertId(orgId, fingerprintOf(readCertificate(certificate)));
   /** Not by the route, which may shred the key. */
   const forget = (made: MadeCertificate) => append({ type: 'CertificateDeleted', orgId, certId: certIdOf(made) });
@@ -82,5 +83,57 @@ describe('a restore of certificates', () => {
     const answer = await restore({ at });
     expect(listOf(answer, 'warnings')).to.have.nested.property('[0].text', 'the certificate is expired');
     expect(await certificates()).to.have.nested.property('[0].expired', true);
+  });
+
+  describe('and of what names them', () => {
+    const served = (made: MadeCertificate | undefined) => ({
+      server: {
+        listenPath: { value: '/orders/', strip: true },
+        ...(made ? { customDomain: { enabled: true, name: 'orders.example', certificates: [certIdOf(made)] } } : {}),
+      },
+    });
+    const serve = (made?: MadeCertificate) => write('PUT', `${streams}/orders`, named('orders', served(made)));
+    const made = selfSigned('orders.example');
+
+    it('is refused while an API would name one that is gone, and brings both back together', async () => {
+      await upload(made);
+      const at = await create('orders', served(made));
+      await serve();
+      await forget(made);
+      const refused = await restore({ at, kinds: ['api'] });
+      expect([refused.status, refused.headers.get('x-svc-error-code')]).to.deep.equal([422, 'restore_refused']);
+      const [problem] = listOf(refused, 'errors');
+      expect(problem?.['pointer']).to.match(/^\/api\/orders\/x-svc-api-gateway\/.*\/certificates\/0$/);
+      expect(listOf(await restore({ at, kinds: ['api'] }, '?dryRun=true'), 'refused')).to.have.length(1);
+      const answer = await restore({ at });
+      expect(answer.status, answer.text).to.equal(200);
+      expect(listOf(answer, 'changed').map(({ kind, change }) => `${kind} ${change}`)).to.deep.equal([
+        ...['cert created', 'api changed'],
+      ]);
+    });
+
+    it('does not delete one that something which stays uses: its key would be gone for good', async () => {
+      const at = await create('orders');
+      await upload(made);
+      await serve(made);
+      const refused = await restore({ at, kinds: ['cert'] });
+      expect(refused.status, refused.text).to.equal(422);
+      expect(refused.json['detail']).to.contain('in use by api orders; keepNew leaves it');
+      const key = await write('POST', '/api/keys', { certificate: certIdOf(made) }, json);
+      expect((await restore({ at })).json['detail'], key).to.match(/in use by key [0-9a-f]{64}; keepNew leaves it/);
+      expect((await restore({ at, kinds: ['cert', 'api', 'key'] })).status).to.equal(200);
+      expect(await certificates()).to.have.length(0);
+    });
+
+    it('says which keys stay without a policy that goes', async () => {
+      const at = await create('orders');
+      await write('POST', '/api/policies', { id: 'gold', name: 'gold' }, json);
+      await write('POST', '/api/keys', { apply_policies: ['gold'] }, json);
+      const [warning, ...others] = listOf(await restore({ at }, '?dryRun=true'), 'warnings');
+      expect(others).to.have.length(0);
+      expect(warning).to.include({ kind: 'policy', id: 'gold' });
+      expect(warning?.['text']).to.match(/^in use by key [0-9a-f]{64}, which stays$/);
+      expect(listOf(await restore({ at, keepNew: true }, '?dryRun=true'), 'warnings')).to.deep.equal([]);
+    });
   });
 });

@@ -79,7 +79,7 @@ export type World = {
   readonly policy: (id: string) => { readonly document: JsonObject; readonly revision?: string } | undefined;
   readonly isPolicyNameTaken: (name: string, besides: string) => boolean;
   /** Certificates that the set makes, without private keys. */
-  readonly newCertificates: ReadonlySet<string>;
+  readonly newCertificates: ReadonlyMap<string, { readonly hasPrivate: false }>;
   /** Webhooks of the set. */
   readonly webhooks: ReadonlySet<string>;
   /** Keys that still name the policy. */
@@ -100,7 +100,7 @@ export function worldAfter(
     ({ document }) => textAt(document, 'name') ?? '',
   );
   return {
-    newCertificates,
+    newCertificates: new Map([...newCertificates].map((id) => [id, { hasPrivate: false }])),
     webhooks: new Set(objects.filter(({ kind }) => kind === 'webhook').map(({ id }) => id)),
     api: (id) => wanted.get(`api ${id}`)?.document ?? (gone.has(`api ${id}`) ? 'gone' : undefined),
     apiName: (id) => {

@@ -21,8 +21,8 @@ export async function certificateReferences(
   store: EventStore,
   orgId: OrgId,
   document: ApiDocument,
-  /** Made by the same append, without private keys. */
-  beside: ReadonlySet<string> = new Set(),
+  /** Made by the same append. */
+  beside: ReadonlyMap<string, { readonly hasPrivate: boolean }> = new Map(),
 ): Promise<CertificateReferences> {
   const problems: Problem[] = [];
   const checks: PlannedWrite[] = [];
@@ -32,8 +32,8 @@ export async function certificateReferences(
     const stream = certStream(certId as CertId);
     const { state, head } = isOwn ? await loadCertificate(store, certId as CertId) : nothing;
     if (state.exists && head !== undefined) checks.push({ stream, expected: head, events: [] });
-    const isThere = state.exists || beside.has(certId);
-    const problem = !isThere ? absent : state.exists && state.hasPrivate ? undefined : withoutKey;
+    const found = beside.get(certId) ?? (state.exists ? state : undefined);
+    const problem = !found ? absent : found.hasPrivate ? undefined : withoutKey;
     problems.push(...uses.flatMap((named) => problem?.(named) ?? []));
   }
   return {

@@ -14,6 +14,7 @@ import { documentDifference } from '../past/config-diff.ts';
 import type { ConfigKind } from '../past/config-objects.ts';
 import { type Conflict as RouteConflict, restoreClaims, routeChanges } from './restore-claims.ts';
 import { type RestoreDeps, type RestoreItem, type RestoreRequest, restoreItems } from './restore-plan.ts';
+import { judgeReferences } from './restore-references.ts';
 
 type RestoreOptions = RestoreRequest & {
   /** Of the state that is brought back, ms since 1970. */
@@ -40,8 +41,8 @@ async function planRestore(deps: Deps, options: RestoreOptions, commandId: strin
   const { store } = deps;
   const { orgId, isDryRun, allowHoles } = options;
   const head = await store.head();
-  await awaitPosition(['history'], head, deps.projector.waitFor);
-  const items = await restoreItems(deps, options, head);
+  await awaitPosition(['apis', 'history', 'keys'], head, deps.projector.waitFor);
+  const { items, checks } = await judgeReferences(deps, orgId, await restoreItems(deps, options, head));
   const { writes: claims, conflicts: routes } = await restoreClaims(store, orgId, items, commandId);
   const conflicts = [...items.flatMap(takenId), ...routes];
   if (!isDryRun) refuse(items, conflicts, allowHoles);
@@ -60,7 +61,7 @@ async function planRestore(deps: Deps, options: RestoreOptions, commandId: strin
   const isUnchanged = closing === undefined;
   return {
     // What closes the series is its last event; a route that is taken stands before the API that takes it.
-    writes: closing ? [...claims, ...objects, closing] : [],
+    writes: closing ? [...claims, ...objects, ...checks, closing] : [],
     reply: {
       status: 200,
       body: { ...body, changed },
