@@ -133,6 +133,22 @@ export interface EventStore {
   readonly can: Capabilities;
 }
 
+/** The same store with members of its own, for whoever replaces some of them: those of a class are not copied by a spread. */
+export const forwardedStore = (store: EventStore): EventStore => ({
+  identity: store.identity,
+  can: store.can,
+  append: (...args) => store.append(...args),
+  readStream: (...args) => store.readStream(...args),
+  readAll: (...args) => store.readAll(...args),
+  subscribe: (...args) => store.subscribe(...args),
+  positionAt: (...args) => store.positionAt(...args),
+  command: (...args) => store.command(...args),
+  retain: (...args) => store.retain(...args),
+  head: () => store.head(),
+  health: () => store.health(),
+  close: () => store.close(),
+});
+
 /** The places in the list of those events that a later one of it supersedes. */
 export function supersededIn(
   events: readonly Pick<StoredEvent, 'stream' | 'type' | 'schema'>[],

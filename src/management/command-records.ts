@@ -1,5 +1,5 @@
 /** An event store whose command records are looked up in a projection, where the engine keeps none. */
-import type { EventStore } from '../../domain/event-store.ts';
+import { type EventStore, forwardedStore } from '../../domain/event-store.ts';
 import { commandRecord, commandsProjection } from '../../projections/commands.ts';
 import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
@@ -17,20 +17,10 @@ export function withCommandRecords(
   projector: Pick<Projector, 'waitFor'>,
 ): EventStore {
   return {
-    append: (...args) => store.append(...args),
-    readStream: (...args) => store.readStream(...args),
-    readAll: (...args) => store.readAll(...args),
-    subscribe: (...args) => store.subscribe(...args),
-    positionAt: (...args) => store.positionAt(...args),
+    ...forwardedStore(store),
     command: async (id) => {
       await projector.waitFor([commandsProjection.name], await store.head(), waitMs);
       return commandRecord(models, id);
     },
-    retain: (...args) => store.retain(...args),
-    head: () => store.head(),
-    health: () => store.health(),
-    close: () => store.close(),
-    identity: store.identity,
-    can: store.can,
   };
 }

@@ -1,5 +1,11 @@
 /** The event store with a meter on its appends: how long they take, and how often they collide, repeat or end unknown. */
-import { type AppendOptions, type EventStore, EventStoreError, type Write } from '../../domain/event-store.ts';
+import {
+  type AppendOptions,
+  type EventStore,
+  EventStoreError,
+  forwardedStore,
+  type Write,
+} from '../../domain/event-store.ts';
 import type { AppendMeter } from '../telemetry/metrics.ts';
 
 /** The same store in every other respect. */
@@ -18,18 +24,5 @@ export function measuredEventStore(store: EventStore, meter: AppendMeter): Event
       meter.took((performance.now() - startedMs) / 1_000);
     }
   };
-  return {
-    append,
-    readStream: (...args) => store.readStream(...args),
-    readAll: (...args) => store.readAll(...args),
-    subscribe: (...args) => store.subscribe(...args),
-    positionAt: (...args) => store.positionAt(...args),
-    command: (...args) => store.command(...args),
-    retain: (...args) => store.retain(...args),
-    head: () => store.head(),
-    health: () => store.health(),
-    close: () => store.close(),
-    identity: store.identity,
-    can: store.can,
-  };
+  return { ...forwardedStore(store), append };
 }

@@ -1,6 +1,6 @@
 /** Routes that a crash left claimed on an engine that writes one stream at a time: released after a minute, never too early. */
 import { expect } from 'chai';
-import { type EventStore, EventStoreError } from '../../domain/event-store.ts';
+import { type EventStore, EventStoreError, forwardedStore } from '../../domain/event-store.ts';
 import { createLease } from '../../domain/lease.ts';
 import { createCommands } from '../../src/management/handle-command.ts';
 import { type ClaimSweeper, startClaimSweeper } from '../../src/management/reactors/claim-sweeper.ts';
@@ -8,7 +8,7 @@ import { memoryCells } from '../../src/stores/events/memory-cells.ts';
 import { chainedEventStore } from '../../src/stores/integrity/chained-event-store.ts';
 import { apiDocument } from '../support/documents.ts';
 import { keptLog } from '../support/given.ts';
-import { forwarded, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { startTestManagement, type TestManagement } from '../support/management-server.ts';
 
 /** Appends after the first `allowed` are refused as if the process had died in between. */
 function dyingEngine() {
@@ -18,7 +18,7 @@ function dyingEngine() {
       allowed = count;
     },
     wrap: (store: EventStore): EventStore => ({
-      ...forwarded(store),
+      ...forwardedStore(store),
       can: { ...store.can, multiStream: false, checks: false },
       append: async (...args) => {
         if (allowed <= 0) throw new EventStoreError('StoreUnavailable', 'gone');

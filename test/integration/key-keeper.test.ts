@@ -1,6 +1,6 @@
 /** What looks after the key ring: shredding with the certificate, the end of what a crash left, missing keys, old months. */
 import { expect } from 'chai';
-import type { EventStore } from '../../domain/event-store.ts';
+import { type EventStore, forwardedStore } from '../../domain/event-store.ts';
 import { certStream } from '../../domain/ids.ts';
 import { apiCatalog } from '../../projections/api-catalog.ts';
 import { keyCommands } from '../../src/compose/key-upkeep.ts';
@@ -24,7 +24,6 @@ import {
   keyShredded,
   org,
 } from '../support/given.ts';
-import { forwarded } from '../support/management-server.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary.ts';
 
 const context: CommandContext = {
@@ -147,7 +146,7 @@ describe('the keeper of the key ring', () => {
     await appendEvents(store, certificateImported('a', { hasKey: true, kid }), certificateDeleted('a'));
     let failures = 2;
     const failing: EventStore = {
-      ...forwarded(store),
+      ...forwardedStore(store),
       subscribe: (options) => {
         if (failures-- > 0) throw new Error('the log is away');
         return store.subscribe(options);

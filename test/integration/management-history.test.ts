@@ -1,11 +1,11 @@
 /** History over the management API: revisions, rollback, audit, catalogue, gateways, health. */
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
-import { EventStoreError } from '../../domain/event-store.ts';
+import { EventStoreError, forwardedStore } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { openApi } from '../support/documents.ts';
 import { named } from '../support/management-refusals.ts';
-import { type Answer, forwarded, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
 
 describe('the management API of history', () => {
   let management: TestManagement;
@@ -206,7 +206,7 @@ describe('the management API of history', () => {
     it('fails when the store does not answer, while reads go on', async () => {
       await using broken = await startTestManagement({
         wrap: (store) => ({
-          ...forwarded(store),
+          ...forwardedStore(store),
           health: () => Promise.reject(new EventStoreError('StoreUnavailable', 'gone')),
           append: () => Promise.reject(new EventStoreError('StoreUnavailable', 'gone')),
           readStream: () => Promise.reject(new EventStoreError('StoreUnavailable', 'gone')),

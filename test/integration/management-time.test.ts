@@ -1,9 +1,9 @@
 /** The whole configuration at a time over the management API, and what differs between two times. */
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
-import { shortPosition } from '../../domain/event-store.ts';
+import { forwardedStore, shortPosition } from '../../domain/event-store.ts';
 import { configurationOf, listOf } from '../support/configuration.ts';
-import { forwarded, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { selfSigned } from '../support/test-ca.ts';
 
 describe('the configuration at a time', () => {
@@ -144,7 +144,7 @@ describe('the configuration at a time', () => {
 
   it('has tags with the era in a log that was restored from a backup', async () => {
     await using later = await startTestManagement({
-      wrap: (store) => ({ ...forwarded(store), identity: { ...store.identity, era: 2 } }),
+      wrap: (store) => ({ ...forwardedStore(store), identity: { ...store.identity, era: 2 } }),
     });
     const { create: createLater, move: moveLater, call: callLater } = configurationOf(() => later);
     const at = await createLater('orders');

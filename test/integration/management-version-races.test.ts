@@ -3,18 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { api } from '../../domain/api/api.ts';
 import type { ApiDocument } from '../../domain/api/definition.ts';
+import { forwardedStore } from '../../domain/event-store.ts';
 import { encodeEvent } from '../../domain/events.ts';
 import { toApiId } from '../../domain/ids.ts';
 import { at, withMember } from '../../domain/json.ts';
 import { expectedOf, loadApi } from '../../src/management/load.ts';
 import { named, streams } from '../support/management-refusals.ts';
-import {
-  type Answer,
-  forwarded,
-  orgId,
-  startTestManagement,
-  type TestManagement,
-} from '../support/management-server.ts';
+import { type Answer, orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { block, internal, versionsOf } from '../support/versioned-management.ts';
 
 describe('versions while another node writes', () => {
@@ -33,7 +28,7 @@ describe('versions while another node writes', () => {
   before(async () => {
     management = await startTestManagement({
       wrap: (store) => ({
-        ...forwarded(store),
+        ...forwardedStore(store),
         append: async (writes, options) => {
           await comeBetween(
             writes.map(({ stream }) => stream),

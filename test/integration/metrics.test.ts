@@ -1,6 +1,6 @@
 /** Metrics at `/metrics`: what the store and the projections report, with real values; who may read them. */
 import { expect } from 'chai';
-import { EventStoreError } from '../../domain/event-store.ts';
+import { EventStoreError, forwardedStore } from '../../domain/event-store.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
 import { measuredEventStore } from '../../src/stores/measured-event-store.ts';
 import { metricTable } from '../../src/telemetry/metric-table.ts';
@@ -10,7 +10,7 @@ import { append, event, write } from '../support/event-store-events.ts';
 import { eventually } from '../support/eventually.ts';
 import { apiCreated, appendEvents } from '../support/given.ts';
 import { named } from '../support/management-refusals.ts';
-import { forwarded, startTestManagement } from '../support/management-server.ts';
+import { startTestManagement } from '../support/management-server.ts';
 
 /** Values by series, `name{label="x"}`. */
 const seriesOf = (text: string): ReadonlyMap<string, number> =>
@@ -112,7 +112,7 @@ describe('metrics', () => {
       if (isLost) throw new EventStoreError('UnknownOutcome', 'no answer');
       return store.append(...args);
     };
-    const measured = measuredEventStore({ ...forwarded(store), append: append0 }, metrics.appends);
+    const measured = measuredEventStore({ ...forwardedStore(store), append: append0 }, metrics.appends);
     const made = event();
     await append(measured, [write('api-a', 'noStream', made)]);
     await append(measured, [write('api-a', 'noStream', made)]);

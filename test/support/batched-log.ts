@@ -1,5 +1,11 @@
 /** A log that hands its events over in batches of the sizes given, and leaves out what a subscription may leave out. */
-import { type Batch, type EventStore, type StoredEvent, supersededIn } from '../../domain/event-store.ts';
+import {
+  type Batch,
+  type EventStore,
+  forwardedStore,
+  type StoredEvent,
+  supersededIn,
+} from '../../domain/event-store.ts';
 
 /** The sizes come again and again. */
 export function inBatches(store: EventStore, sizes: readonly number[]): EventStore {
@@ -23,16 +29,5 @@ export function inBatches(store: EventStore, sizes: readonly number[]): EventSto
     yield { caughtUp: true, checkpoint: await store.head() };
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   }
-  return {
-    ...{ subscribe, identity: store.identity, can: store.can },
-    append: (...args) => store.append(...args),
-    readStream: (...args) => store.readStream(...args),
-    readAll: (...args) => store.readAll(...args),
-    positionAt: (...args) => store.positionAt(...args),
-    command: (...args) => store.command(...args),
-    retain: (...args) => store.retain(...args),
-    head: () => store.head(),
-    health: () => store.health(),
-    close: () => store.close(),
-  };
+  return { ...forwardedStore(store), subscribe };
 }

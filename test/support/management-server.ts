@@ -157,22 +157,6 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
   };
 }
 
-/** A store as plain functions, some of which a test replaces. */
-export const forwarded = (store: EventStore): EventStore => ({
-  identity: store.identity,
-  can: store.can,
-  append: (...args) => store.append(...args),
-  readStream: (...args) => store.readStream(...args),
-  readAll: (...args) => store.readAll(...args),
-  subscribe: (...args) => store.subscribe(...args),
-  positionAt: (...args) => store.positionAt(...args),
-  command: (...args) => store.command(...args),
-  retain: (...args) => store.retain(...args),
-  head: () => store.head(),
-  health: () => store.health(),
-  close: () => store.close(),
-});
-
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 async function send(

@@ -1,6 +1,5 @@
 /** An engine that writes one stream at a time and checks no other one; it can be made to stop in the middle of a series. */
-import { type EventStore, EventStoreError } from '../../domain/event-store.ts';
-import { forwarded } from './management-server.ts';
+import { type EventStore, EventStoreError, forwardedStore } from '../../domain/event-store.ts';
 
 /** `stopAt` counts appends from one on. */
 export function oneStreamAtATime() {
@@ -13,7 +12,7 @@ export function oneStreamAtATime() {
     },
     appends: () => appends,
     wrap: (store: EventStore): EventStore => ({
-      ...forwarded(store),
+      ...forwardedStore(store),
       can: { ...store.can, multiStream: false, checks: false },
       append: async (writes, options) => {
         if (writes.length > 1 || writes.some(({ events }) => events.length === 0)) {

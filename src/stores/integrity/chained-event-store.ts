@@ -5,6 +5,7 @@ import {
   type EventStore,
   EventStoreError,
   type Expected,
+  forwardedStore,
   type NewEvent,
   type Write,
   WrongExpectedVersion,
@@ -16,18 +17,9 @@ import { chained, noHash, type StreamEnd } from './hash-chain.ts';
 export function chainedEventStore(store: EventStore): EventStore {
   const ends = new StreamEnds(store);
   return {
+    ...forwardedStore(store),
     append: (writes, options) => append(store, ends, writes, options),
-    readStream: (...args) => store.readStream(...args),
-    readAll: (...args) => store.readAll(...args),
-    subscribe: (...args) => store.subscribe(...args),
-    positionAt: (...args) => store.positionAt(...args),
-    command: (...args) => store.command(...args),
     retain: (...args) => retain(store, ...args),
-    head: () => store.head(),
-    health: () => store.health(),
-    close: () => store.close(),
-    identity: store.identity,
-    can: store.can,
   };
 }
 

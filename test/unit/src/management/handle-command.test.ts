@@ -4,6 +4,7 @@ import {
   type Appended,
   type EventStore,
   EventStoreError,
+  forwardedStore,
   type Write,
   WrongExpectedVersion,
 } from '../../../../domain/event-store.ts';
@@ -17,7 +18,6 @@ import {
   type Plan,
 } from '../../../../src/management/handle-command.ts';
 import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
-import { forwarded } from '../../../support/management-server.ts';
 
 const orgId = toOrgId('org');
 const stream = orgStream(orgId);
@@ -59,8 +59,9 @@ const failing = (
   append: (writes: readonly Write[], call: number) => Promise<Appended> | undefined,
 ) => {
   let calls = 0;
+  const own = forwardedStore(store);
   return {
-    ...forwarded(store),
+    ...own,
     append: (...args: Parameters<EventStore['append']>) => append(args[0], ++calls) ?? store.append(...args),
   };
 };
@@ -96,7 +97,7 @@ describe('a command', () => {
   it('repeats the same append when its outcome is unknown, and nothing is stored twice', async () => {
     const seen: string[][] = [];
     const lost = {
-      ...forwarded(store),
+      ...forwardedStore(store),
       append: async (...args: Parameters<EventStore['append']>) => {
         seen.push(args[0].flatMap(({ events }) => events.map(({ id }) => id)));
         const appended = await store.append(...args);
