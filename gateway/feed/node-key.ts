@@ -1,19 +1,10 @@
 /** The key that a gateway opens its secrets with: made once, and never anywhere but on the disk of this node. */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Log } from '../ports.ts';
 import type { Pair } from './hpke.ts';
+import { readKeyFile, writeKeyFile } from './key-file.ts';
 import { type BoxPlace, type NodeBox, nodeKeyIdOf, nodeKeyText, openBox } from './node-box.ts';
 
 export type NodeKey = {
@@ -38,17 +29,9 @@ export function openNodeKey(file: string, node: string, log: Log): NodeKey {
 
 /** undefined when there is no file. */
 function readPair(file: string): Pair | undefined {
-  const handle = openIfThere(file);
-  if (handle === undefined) return undefined;
-  try {
-    // Windows has no such modes; a group may be let in, as file mounts of orchestrators do.
-    if (process.platform !== 'win32' && (fstatSync(handle).mode & 0o007) !== 0) {
-      throw new Error(`every user may open the key of this node, ${file}: run chmod 600 on it`);
-    }
-    return pairOf(file, readFileSync(handle, 'utf8'));
-  } finally {
-    closeSync(handle);
-  }
+  const exposed = () => new Error(`every user may open the key of this node, ${file}: run chmod 600 on it`);
+  const pem = readKeyFile(file, exposed);
+  return pem === undefined ? undefined : pairOf(file, pem);
 }
 
 function pairOf(file: string, pem: string): Pair {
@@ -65,40 +48,9 @@ function pairOf(file: string, pem: string): Pair {
 function makePair(file: string, log: Log): Pair {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const { privateKey } = generateKeyPairSync('x25519');
-  const draft = `${file}.${randomBytes(6).toString('hex')}`;
-  try {
-    writeDurably(draft, String(privateKey.export({ type: 'pkcs8', format: 'pem' })));
-    // Of two processes that make it at once, one wins and both read it.
-    linkSync(draft, file);
-  } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error;
-  } finally {
-    rmSync(draft, { force: true });
-  }
+  writeKeyFile(file, String(privateKey.export({ type: 'pkcs8', format: 'pem' })), { isFirst: true });
   const made = readPair(file);
   if (!made) throw new Error(`the key of this node, ${file}, was removed while it was made`);
   log.info('this node has a key for its secrets', { file, keyId: nodeKeyIdOf(nodeKeyText(made.publicKey)) });
   return made;
 }
-
-function openIfThere(file: string): number | undefined {
-  try {
-    return openSync(file, 'r');
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
-}
-
-function writeDurably(file: string, text: string): void {
-  const handle = openSync(file, 'wx', 0o600);
-  try {
-    writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;

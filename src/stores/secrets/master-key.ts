@@ -1,18 +1,8 @@
 /** Master keys at hand: versions in a file of mode 0600 or from the environment, the newest first. */
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { readKeyFile, writeKeyFile } from '../../../gateway/feed/key-file.ts';
 import type { MasterKeys } from './keyring.ts';
 import { type Box, decrypt, encrypt, ivBytes, keyBytes, SecretError, tagBytes } from './seal.ts';
 
@@ -99,19 +89,12 @@ function boxOf(wrapped: Uint8Array): Box {
 
 /** undefined when there is no file. */
 function readKeys(path: string): readonly MasterKey[] | undefined {
-  const file = openIfThere(path);
-  if (file === undefined) return undefined;
-  try {
-    // Windows has no such modes; a group may be let in, as file mounts of orchestrators do.
-    if (process.platform !== 'win32' && (fstatSync(file).mode & 0o007) !== 0) {
-      throw new SecretError('master_key_exposed', `every user may open the master key ${path}: run chmod 600 on it`);
-    }
-    const lines = linesOf(readFileSync(file, 'utf8'));
-    if (lines.length === 0) throw invalid(path);
-    return lines.map((line) => parse(path, line));
-  } finally {
-    closeSync(file);
-  }
+  const message = `every user may open the master key ${path}: run chmod 600 on it`;
+  const text = readKeyFile(path, () => new SecretError('master_key_exposed', message));
+  if (text === undefined) return undefined;
+  const lines = linesOf(text);
+  if (lines.length === 0) throw invalid(path);
+  return lines.map((line) => parse(path, line));
 }
 
 const linesOf = (text: string): readonly string[] =>
@@ -122,44 +105,12 @@ const linesOf = (text: string): readonly string[] =>
 
 /** Puts a new key in front; answers its id. What stood there stays, since keys and backups may need it. */
 function addMasterKey(path: string): string {
-  const folder = dirname(resolve(path));
-  mkdirSync(folder, { recursive: true });
-  const before = readTextIfThere(path);
-  const text = newMasterKeyText();
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  try {
-    writeDurably(draft, `${text}\n${before ?? ''}`);
-    // A first key never takes the place of another: of two processes that make it at once, one wins and both read it.
-    if (before === undefined) linkSync(draft, path);
-    else renameSync(draft, path);
-  } catch (error) {
-    if (before !== undefined || !isCode(error, 'EEXIST')) throw error;
-  } finally {
-    rmSync(draft, { force: true });
-  }
-  syncFolder(folder);
+  mkdirSync(dirname(resolve(path)), { recursive: true });
+  const before = readKeyFile(path);
+  writeKeyFile(path, `${newMasterKeyText()}\n${before ?? ''}`, { isFirst: before === undefined });
   const newest = readKeys(path)?.[0];
   if (!newest) throw new SecretError('master_key_missing', `the master key ${path} was removed while it was made`);
   return newest.id;
-}
-
-function openIfThere(path: string): number | undefined {
-  try {
-    return openSync(path, 'r');
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
-}
-
-function readTextIfThere(path: string): string | undefined {
-  const file = openIfThere(path);
-  if (file === undefined) return undefined;
-  try {
-    return readFileSync(file, 'utf8');
-  } finally {
-    closeSync(file);
-  }
 }
 
 function parse(place: string, text: string): MasterKey {
@@ -170,27 +121,3 @@ function parse(place: string, text: string): MasterKey {
 
 const invalid = (place: string): SecretError =>
   new SecretError('master_key_invalid', `${place} is no master key: it is 43 characters of base64url`);
-
-function writeDurably(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** The name is durable with its folder; Windows cannot open one. */
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const handle = openSync(folder, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;
