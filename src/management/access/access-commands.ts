@@ -1,6 +1,6 @@
 /** What commands on keys and policies share: one document per stream, its conditions, and what is known of the things it names. */
 import type { SealedSecrets } from '../../../domain/document-secrets.ts';
-import { accessExceeds } from '../../../domain/errors.ts';
+import { accessExceeds, policyInvalid } from '../../../domain/errors.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import type { EventStore } from '../../../domain/event-store.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
@@ -168,11 +168,35 @@ export const withPolicies = (models: DocumentReader, orgId: OrgId, document: Jso
 
 type WithApis = { readonly document: JsonObject; readonly unknownApis: readonly string[] };
 
-/** The document with ids and names of its APIs filled in, and the ids that are no API of the organisation. */
-export const withApis = ({ models }: AccessServices, orgId: OrgId, document: JsonObject): WithApis =>
-  withApiNames(document, (id) => getApi(models, orgId, id)?.name);
+/** What documents of keys and policies name. `revision`: of a policy on whose stream the answer rests. */
+export type Named = {
+  readonly apiName: (id: string) => string | undefined;
+  readonly policy: (id: string) => { readonly document: JsonObject; readonly revision?: string } | undefined;
+};
 
-/** The same where the names come from elsewhere. */
+/** As the organisation has it now. */
+export const namedIn = (models: DocumentReader, orgId: OrgId): Named => ({
+  apiName: (id) => getApi(models, orgId, id)?.name,
+  policy: (id) => findPolicy(models, orgId, id),
+});
+
+/** A policy's document with the names of its APIs, which must be there and the asker's to give. */
+export function givenByPolicy(
+  asker: Pick<Asker, 'apis'>,
+  wanted: JsonObject,
+  { apiName }: Pick<Named, 'apiName'>,
+): JsonObject {
+  const { document, unknownApis } = withApiNames(wanted, apiName);
+  if (unknownApis.length > 0) {
+    const message = `there are no APIs ${unknownApis.join(', ')}`;
+    throw policyInvalid([{ pointer: '/access_rights', code: 'unknown', message }]);
+  }
+  const foreign = beyond(asker, apisOf(document));
+  if (foreign.length > 0) throw accessExceeds('/access_rights', `not yours to give: ${foreign.join(', ')}`);
+  return document;
+}
+
+/** The document with ids and names of its APIs filled in, and the ids that are no API of the organisation. */
 export function withApiNames(document: JsonObject, nameOf: (id: string) => string | undefined): WithApis {
   const ids = apisOf(document);
   if (ids.length === 0) return { document, unknownApis: [] };

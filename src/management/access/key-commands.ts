@@ -3,27 +3,17 @@ import { effectiveSession } from '../../../domain/access-session.ts';
 import { revealed, type TakenSecrets } from '../../../domain/document-secrets.ts';
 import { bodyMalformed, keyInvalid, keyUnknown } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
-import { type KeyHash, keyStream, type OrgId, policyStream } from '../../../domain/ids.ts';
-import { texts } from '../../../domain/json.ts';
+import { type KeyHash, keyStream, type OrgId } from '../../../domain/ids.ts';
 import { type KeyEvent, type KeyFacts, type KeyState, key } from '../../../domain/key.ts';
 import { labelled } from '../../../domain/labels.ts';
-import { findPolicy } from '../../../projections/policies.ts';
 import { type OpenedDocument, openDocument, takeKeySecrets } from '../definitions/definition-secrets.ts';
 import { documentSha256 } from '../derived-fields.ts';
-import type { Command, PlannedWrite } from '../handle-command.ts';
+import type { Command } from '../handle-command.ts';
 import type { HeldSecrets } from '../held-secrets.ts';
 import { loadKey } from '../load.ts';
 import type { AccessBody, KeyBody } from './access-bodies.ts';
-import {
-  type AccessServices,
-  type Asker,
-  apisOf,
-  beyond,
-  onDocument,
-  refuseOthers,
-  withApis,
-  withPolicies,
-} from './access-commands.ts';
+import { type AccessServices, type Asker, namedIn, onDocument, refuseOthers, withPolicies } from './access-commands.ts';
+import { keyFacts, policiesOf } from './key-facts.ts';
 import { type QuotaChange, quotaEffect } from './key-quotas.ts';
 import { settleKeySecrets, userOf } from './key-secrets.ts';
 import { keyHashOf, keyPrefixOf } from './key-text.ts';
@@ -43,7 +33,7 @@ export function createKey(
   return onDocument(services, asker, {
     ...target(services, orgId, keyHash, 'CreateKey'),
     decide: async (state) => {
-      const { document: filled, facts, checks } = factsOf(services, asker, wanted);
+      const { document: filled, facts, checks } = keyFacts(asker, wanted, namedIn(services.models, orgId));
       const { document: settled, generated } = await settleKeySecrets(filled);
       const taken = sound(takeKeySecrets(settled));
       const prefix = text === undefined ? '' : keyPrefixOf(text);
@@ -104,7 +94,7 @@ export const updateKey = (
       const own = state.exists && state.orgId === orgId ? state : undefined;
       if (own) refuseOthers(asker, withPolicies(services.models, orgId, own.document));
       const { document: wanted, counters, remarks } = own ? change(own.document) : nothing;
-      const { document: filled, facts, checks } = factsOf(services, asker, wanted);
+      const { document: filled, facts, checks } = keyFacts(asker, wanted, namedIn(services.models, orgId));
       const { document: settled, generated } = await settleKeySecrets(filled, own?.document);
       const taken = sound(takeKeySecrets(settled, held));
       const quota = effectOn(services, orgId, taken.document, { mode, counters });
@@ -130,7 +120,7 @@ export function rotateKey(services: KeyServices, asker: Asker, { keyHash, text, 
       if (userOf(own.document) !== undefined) {
         throw bodyMalformed('a basic user has no key that could be rotated; change the password');
       }
-      const known = factsOf(services, asker, own.document);
+      const known = keyFacts(asker, own.document, namedIn(services.models, orgId));
       // What the key names may be gone by now; that is not asked of it again.
       const facts = { ...known.facts, unknownPolicies: [], unknownApis: [] };
       const next = sound(takeKeySecrets(revealed(own.document, held.secrets)));
@@ -188,14 +178,12 @@ export function previewKey(
   now: number,
 ): JsonObject {
   const { orgId } = asker;
-  const { document: filled, facts } = factsOf(services, asker, wanted);
+  const policies = namedIn(services.models, orgId);
+  const { document: filled, facts } = keyFacts(asker, wanted, policies);
   const { document } = takeKeySecrets(filled);
   const stated = { orgId, keyHash: keyHashOf(''), prefix: '', document, docSha256: '' };
   key.decide({ type: 'CreateKey', ...stated, ...facts }, key.initial);
-  const named = texts(document['apply_policies']).map((id) => ({
-    id,
-    document: findPolicy(services.models, orgId, id)?.document,
-  }));
+  const named = policiesOf(document, policies);
   const { session, applied, skipped } = effectiveSession(document, named, now);
   return { data: { ...session, org_id: orgId }, applied, skipped: skipped.map((one) => ({ ...one })) };
 }
@@ -234,32 +222,3 @@ export const shownKey = (orgId: OrgId, keyHash: KeyHash, document: JsonObject): 
   ...{ key_id: userOf(document) ?? keyHash, key_hash: keyHash },
   data: { ...document, org_id: orgId },
 });
-type Known = {
-  readonly document: JsonObject;
-  readonly facts: KeyFacts;
-  /** The policies must still be as they were looked at when the key is stored. */
-  readonly checks: readonly PlannedWrite[];
-};
-
-function factsOf(services: AccessServices, asker: Asker, wanted: JsonObject): Known {
-  const { document, unknownApis } = withApis(services, asker.orgId, wanted);
-  const named = texts(document['apply_policies']).map((id) => ({
-    id,
-    found: findPolicy(services.models, asker.orgId, id),
-  }));
-  const found = named.flatMap((one) => (one.found ? [one.found] : []));
-  const policies = found.map((one) => one.document);
-  return {
-    document,
-    facts: {
-      unknownPolicies: named.filter((one) => !one.found).map(({ id }) => id),
-      unknownApis,
-      apisBeyond: beyond(asker, [document, ...policies].flatMap(apisOf)),
-      mayAllowAll: asker.mayAllowAll,
-      policies,
-    },
-    checks: found.map(({ policyId, revision }) => ({
-      ...{ stream: policyStream(policyId), expected: BigInt(revision), events: [] },
-    })),
-  };
-}

@@ -3,14 +3,13 @@ import { effectiveSession } from '../../../domain/access-session.ts';
 import { skipsQuotaReset } from '../../../domain/api/oas.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { type KeyHash, keyStream, type OrgId } from '../../../domain/ids.ts';
-import { texts } from '../../../domain/json.ts';
 import { key } from '../../../domain/key.ts';
 import { type QuotaReset, quotaBeginning, quotaResetOf } from '../../../domain/key-quota.ts';
 import { getApi } from '../../../projections/api-catalog.ts';
-import { findPolicy } from '../../../projections/policies.ts';
 import type { Command } from '../handle-command.ts';
 import { loadKey } from '../load.ts';
-import { type AccessServices, type Asker, onDocument, refuseOthers, withPolicies } from './access-commands.ts';
+import { type AccessServices, type Asker, namedIn, onDocument, refuseOthers, withPolicies } from './access-commands.ts';
+import { policiesOf } from './key-facts.ts';
 
 /** `reset`: counters begin anew. `set`: only where the body says where they stand. `keep`: they go on whatever it says. */
 export type QuotaChange = {
@@ -34,10 +33,7 @@ export function quotaEffect(
   const unheard = (why: string): readonly string[] => Object.keys(counters).map((name) => `/${name}: ${why}`);
   if (mode === 'keep') return { remarks: unheard('the counters stay as they are, as asked for') };
   if (mode === 'set' && !begins) return { remarks: [] };
-  const named = texts(document['apply_policies']).map((id) => ({
-    id,
-    document: findPolicy(models, orgId, id)?.document,
-  }));
+  const named = policiesOf(document, namedIn(models, orgId));
   const { session } = effectiveSession(document, named, now);
   const isKept = (apiId: string): boolean => {
     const api = getApi(models, orgId, apiId);

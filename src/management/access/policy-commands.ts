@@ -1,6 +1,5 @@
 /** Commands on policies. */
 import { policiesIn } from '../../../domain/api/policy-references.ts';
-import { accessExceeds, policyInvalid } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { type OrgId, type PolicyId, policyStream } from '../../../domain/ids.ts';
 import { textAt } from '../../../domain/json.ts';
@@ -16,11 +15,10 @@ import type { AccessBody } from './access-bodies.ts';
 import {
   type AccessServices,
   type Asker,
-  apisOf,
-  beyond,
+  givenByPolicy,
+  namedIn,
   onDocument,
   refuseOthersPolicy,
-  withApis,
 } from './access-commands.ts';
 import { remarked } from './key-commands.ts';
 
@@ -109,13 +107,7 @@ const answered = (policyId: PolicyId, message: string): JsonObject => ({
 
 function wantedOf(services: AccessServices, asker: Asker, policyId: PolicyId, wanted: AccessBody) {
   const { orgId } = asker;
-  const { document, unknownApis } = withApis(services, orgId, wanted.document);
-  if (unknownApis.length > 0) {
-    const message = `there are no APIs ${unknownApis.join(', ')}`;
-    throw policyInvalid([{ pointer: '/access_rights', code: 'unknown', message }]);
-  }
-  const foreign = beyond(asker, apisOf(document));
-  if (foreign.length > 0) throw accessExceeds('/access_rights', `not yours to give: ${foreign.join(', ')}`);
+  const document = givenByPolicy(asker, wanted.document, namedIn(services.models, orgId));
   const name = textAt(document, 'name') ?? '';
   return {
     ...{ orgId, policyId, document, docSha256: documentSha256(document) },

@@ -1,23 +1,17 @@
 /** Policies and access keys of a declarative set, and those that the set deletes. What they name may be in the same set. */
 import { policiesIn } from '../../../domain/api/policy-references.ts';
 import { ownership, portableAccess, type SetObject, sameMeaning } from '../../../domain/apply.ts';
-import { accessExceeds, keyInvalid, policyInvalid } from '../../../domain/errors.ts';
+import { keyInvalid } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
 import { keyStream, type OrgId, policyStream, toKeyHash, toPolicyId } from '../../../domain/ids.ts';
-import { textAt, texts } from '../../../domain/json.ts';
+import { textAt } from '../../../domain/json.ts';
 import { key } from '../../../domain/key.ts';
 import { quotaBeginning } from '../../../domain/key-quota.ts';
 import type { Labels } from '../../../domain/labels.ts';
 import { policy } from '../../../domain/policy.ts';
-import {
-  apisOf,
-  beyond,
-  refuseOthers,
-  refuseOthersPolicy,
-  withApiNames,
-  withPolicies,
-} from '../access/access-commands.ts';
+import { givenByPolicy, refuseOthers, refuseOthersPolicy, withPolicies } from '../access/access-commands.ts';
+import { keyFacts } from '../access/key-facts.ts';
 import { settleKeySecrets } from '../access/key-secrets.ts';
 import { apisWithPolicy } from '../access/policy-commands.ts';
 import { openDocument, takeKeySecrets } from '../definitions/definition-secrets.ts';
@@ -63,13 +57,7 @@ export async function applyPolicy(context: ApplyContext, object: SetObject, inde
     decide: (wanted, labels) => {
       const { state } = loaded;
       refuseOthersPolicy(applier, deps.models, orgId, policyId, state.exists ? [state.document] : []);
-      const { document, unknownApis } = withApiNames(wanted, world.apiName);
-      if (unknownApis.length > 0) {
-        const message = `there are no APIs ${unknownApis.join(', ')}`;
-        throw policyInvalid([{ pointer: '/access_rights', code: 'unknown', message }]);
-      }
-      const foreign = beyond(applier, apisOf(document));
-      if (foreign.length > 0) throw accessExceeds('/access_rights', `not yours to give: ${foreign.join(', ')}`);
+      const document = givenByPolicy(applier, wanted, world);
       const isNameTaken = world.isPolicyNameTaken(textAt(document, 'name') ?? '', policyId);
       const stated = { orgId, policyId, document, docSha256: documentSha256(document), labels, isNameTaken };
       const type = state.exists ? 'UpdatePolicy' : 'CreatePolicy';
@@ -79,7 +67,7 @@ export async function applyPolicy(context: ApplyContext, object: SetObject, inde
 }
 
 export async function applyKey(context: ApplyContext, object: SetObject, index: number): Promise<ApplyItem> {
-  const { deps, orgId, applier } = context;
+  const { deps, orgId, applier, world } = context;
   const keyHash = toKeyHash(object.id);
   const loaded = await loadKey(deps.store, keyHash);
   const { state } = loaded;
@@ -99,7 +87,7 @@ export async function applyKey(context: ApplyContext, object: SetObject, index: 
         const message = 'a set takes no passwords: users are made and changed at /api/keys';
         throw keyInvalid([{ pointer: '/basic_auth_data/password', code: 'not_offered', message }]);
       }
-      const { document: filled, facts, checks } = keyFacts(context, wanted);
+      const { document: filled, facts, checks } = keyFacts(applier, wanted, world);
       const { document: settled, generated } = await settleKeySecrets(filled, own?.document);
       if (generated !== undefined) {
         const message = 'is required: a set has nobody to tell a secret that is made; POST /api/keys makes one';
@@ -122,28 +110,6 @@ function refuseCounters(counters: JsonObject): void {
   if (!quotaBeginning(counters, 0)) return;
   const message = 'a set takes no counters: where a quota begins is said at /api/keys';
   throw keyInvalid(Object.keys(counters).map((name) => ({ pointer: `/${name}`, code: 'not_offered', message })));
-}
-
-function keyFacts({ world, applier }: ApplyContext, wanted: JsonObject) {
-  const { document, unknownApis } = withApiNames(wanted, world.apiName);
-  const named = texts(document['apply_policies']).map((id) => ({ id, found: world.policy(id) }));
-  const found = named.flatMap(({ id, found: one }) => (one ? [{ id, ...one }] : []));
-  const policies = found.map((one) => one.document);
-  return {
-    document,
-    facts: {
-      unknownPolicies: named.filter((one) => !one.found).map(({ id }) => id),
-      unknownApis,
-      apisBeyond: beyond(applier, [document, ...policies].flatMap(apisOf)),
-      mayAllowAll: applier.mayAllowAll,
-      policies,
-    },
-    checks: found.flatMap(({ id, revision }) =>
-      revision === undefined
-        ? []
-        : [{ stream: policyStream(toPolicyId(id)), expected: BigInt(revision), events: [] } as const],
-    ),
-  };
 }
 
 async function applied<State extends AccessState>(

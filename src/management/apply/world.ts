@@ -16,7 +16,7 @@ import { keysWithPolicy } from '../../../projections/keys.ts';
 import { findPolicy, isNameTaken, listPolicies } from '../../../projections/policies.ts';
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';
 import type { AccessBodies } from '../access/access-bodies.ts';
-import type { Asker } from '../access/access-commands.ts';
+import type { Asker, Named } from '../access/access-commands.ts';
 import type { ValidateOpenApi } from '../definitions/validate.ts';
 import { Rejection } from '../errors.ts';
 import type { PlannedWrite } from '../handle-command.ts';
@@ -71,12 +71,10 @@ export const existingOf = (models: ReadModelStore, orgId: OrgId, kind: SetKind, 
     ...{ kind, id: stream.slice(kind.length + 1), stream, now },
   }));
 
-export type World = {
+/** A policy of the set has no revision yet. */
+export type World = Named & {
   /** What the set makes of an API; undefined for one that it leaves as it is. */
   readonly api: (id: string) => JsonObject | 'gone' | undefined;
-  readonly apiName: (id: string) => string | undefined;
-  /** `revision`: of one that is not in the set, and on whose stream the answer rests. */
-  readonly policy: (id: string) => { readonly document: JsonObject; readonly revision?: string } | undefined;
   readonly isPolicyNameTaken: (name: string, besides: string) => boolean;
   /** Certificates that the set makes, without private keys. */
   readonly newCertificates: ReadonlyMap<string, { readonly hasPrivate: false }>;
