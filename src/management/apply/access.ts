@@ -1,6 +1,6 @@
 /** Policies and access keys of a declarative set, and those that the set deletes. What they name may be in the same set. */
 import { policiesIn } from '../../../domain/api/policy-references.ts';
-import { ownership, portableAccess, type SetObject, sameMeaning } from '../../../domain/apply.ts';
+import { type SetObject, sameMeaning } from '../../../domain/apply.ts';
 import { keyInvalid } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
@@ -17,15 +17,8 @@ import { apisWithPolicy } from '../access/policy-commands.ts';
 import { openDocument, takeKeySecrets } from '../definitions/definition-secrets.ts';
 import { documentSha256 } from '../derived-fields.ts';
 import { expectedOf, type Loaded, loadKey, loadPolicy } from '../load.ts';
-import {
-  type ApplyContext,
-  type ApplyItem,
-  belongsTo,
-  type Existing,
-  holeProblems,
-  judged,
-  refusedItem,
-} from './world.ts';
+import { changeOf, claimed, deletion, isPrunable, refusedItem } from './item.ts';
+import { type ApplyContext, type ApplyItem, type Existing, holeProblems, judged } from './world.ts';
 
 type AccessState =
   | { readonly exists: false }
@@ -113,40 +106,35 @@ function refuseCounters(counters: JsonObject): void {
 }
 
 async function applied<State extends AccessState>(
-  { orgId, request }: ApplyContext,
+  context: ApplyContext,
   object: SetObject,
   index: number,
   { stream, loaded, read, decide }: Kind<State>,
 ): Promise<ApplyItem> {
   const { kind } = object;
   const state: AccessState = loaded.state;
-  const current = state.exists && state.orgId === orgId ? state : undefined;
+  const current = state.exists && state.orgId === context.orgId ? state : undefined;
   if (state.exists && !current) {
     return refusedItem(object, index, [{ pointer: '/id', code: `${kind}_exists`, message: 'the id is taken' }]);
   }
   const wanted = await judged('/document', read);
   if ('problems' in wanted) return refusedItem(object, index, wanted.problems);
   const isChanged = !current || !sameMeaning(kind, current.document, wanted.value);
-  const owner = object.labels?.owner ?? request.owner;
-  const owned = ownership(current?.labels, owner, { takeOver: request.takeOver, isChanged });
-  if (!owned.may) return refusedItem(object, index, [belongsTo(owned.owner)]);
+  const claim = claimed(context, object, current?.labels, isChanged);
+  if ('problems' in claim) return refusedItem(object, index, claim.problems);
+  const { labels } = claim;
   const document = isChanged || !current ? wanted.value : current.document;
   const holes = isChanged ? holeProblems(document, '/document') : [];
   if (holes.length > 0) return refusedItem(object, index, holes);
-  const isWritten = isChanged || owned.isTakenOver;
-  const decided = isWritten
-    ? await judged('/document', () => decide(document, owned.labels))
+  const decided = claim.isWritten
+    ? await judged('/document', () => decide(document, labels))
     : { value: { events: [] } as Decided };
   if ('problems' in decided) return refusedItem(object, index, decided.problems);
   const { events, checks = [], document: stored = document } = decided.value;
   return {
     ...{ kind, id: object.id, name: nameIn(document), index, problems: [], warnings: [], checks },
     write: { stream, expected: expectedOf(loaded), events },
-    change: events.length === 0 ? 'none' : current ? 'changed' : 'created',
-    ...(owned.labels.owner === undefined ? {} : { owner: owned.labels.owner }),
-    ...(current?.labels?.owner === undefined ? {} : { ownerBefore: current.labels.owner }),
-    ...(current ? { before: portableAccess(current.document) } : {}),
-    after: portableAccess(stored),
+    ...changeOf(kind, events, { before: current, after: { labels, document: stored } }),
   };
 }
 
@@ -179,19 +167,19 @@ export async function pruneKey(context: ApplyContext, { id }: Existing): Promise
 }
 
 async function pruned<State extends AccessState>(
-  { orgId, request }: ApplyContext,
+  context: ApplyContext,
   { kind, id, stream }: Pick<Existing, 'kind' | 'id' | 'stream'>,
   loaded: Loaded<State>,
   decide: () => readonly DomainEvent[],
 ): Promise<ApplyItem | undefined> {
   const state: AccessState = loaded.state;
-  if (!state.exists || state.orgId !== orgId || state.labels?.owner !== request.owner) return undefined;
+  if (!isPrunable(context, state)) return undefined;
   const decided = await judged('', decide);
   const events = 'value' in decided ? decided.value : [];
   return {
-    ...{ kind, id, name: nameIn(state.document), change: 'deleted', warnings: [] },
+    ...{ kind, id, name: nameIn(state.document), warnings: [] },
     write: { stream, expected: expectedOf(loaded), events },
     problems: 'problems' in decided ? decided.problems : [],
-    ...{ ownerBefore: request.owner, before: portableAccess(state.document) },
+    ...deletion(context, kind, state.document),
   };
 }

@@ -1,7 +1,7 @@
 /** APIs of a declarative set: each against what stands, and those that the set deletes. */
 import { type ApiState, api, nameOfApi } from '../../../domain/api/api.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from '../../../domain/api/definition.ts';
-import { ownership, portableApi, type SetObject, sameMeaning } from '../../../domain/apply.ts';
+import { portableApi, type SetObject, sameMeaning } from '../../../domain/apply.ts';
 import { named as withKeyNames } from '../../../domain/document-secrets.ts';
 import type { Problem } from '../../../domain/errors.ts';
 import { type ApiId, apiStream, toApiId } from '../../../domain/ids.ts';
@@ -13,20 +13,13 @@ import { webhookRemarks } from '../definitions/webhook-references.ts';
 import { comparable, sha256Hex, withDerivedFields } from '../derived-fields.ts';
 import { maskedObject } from '../held-secrets.ts';
 import { expectedOf, type Loaded, loadApi } from '../load.ts';
-import {
-  type ApplyContext,
-  type ApplyItem,
-  belongsTo,
-  type Existing,
-  holeProblems,
-  judged,
-  refusedItem,
-} from './world.ts';
+import { changeOf, claimed, deletion, isPrunable, refusedItem } from './item.ts';
+import { type ApplyContext, type ApplyItem, type Existing, holeProblems, judged } from './world.ts';
 
 type There = Extract<ApiState, { exists: true }>;
 
 export async function applyApi(context: ApplyContext, object: SetObject, index: number): Promise<ApplyItem> {
-  const { deps, orgId, request } = context;
+  const { deps, orgId } = context;
   const apiId = toApiId(object.id);
   const loaded = await loadApi(deps.store, apiId);
   const current = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : undefined;
@@ -34,10 +27,9 @@ export async function applyApi(context: ApplyContext, object: SetObject, index: 
   if (early) return refusedItem(object, index, [early]);
   const document = withId(object.document, apiId, object.apiKind);
   const isChanged = !current || !sameMeaning('api', maskedObject(current.document), document);
-  const owner = object.labels?.owner ?? request.owner;
-  const owned = ownership(current?.labels, owner, { takeOver: request.takeOver, isChanged });
-  if (!owned.may) return refusedItem(object, index, [belongsTo(owned.owner)]);
-  const isWritten = isChanged || owned.isTakenOver;
+  const claim = claimed(context, object, current?.labels, isChanged);
+  if ('problems' in claim) return refusedItem(object, index, claim.problems);
+  const { isWritten, isTakenOver } = claim;
   const settled = isWritten ? await settledOf(context, object, document, current) : { value: undefined };
   if ('problems' in settled) return refusedItem(object, index, settled.problems);
   const found = settled.value ?? { document: current?.document ?? {}, warnings: [], prunedOperations: [] };
@@ -48,23 +40,18 @@ export async function applyApi(context: ApplyContext, object: SetObject, index: 
     : await certificateReferences(deps.store, orgId, found.document, context.world.newCertificates);
   const remarks = same ? [] : await webhookRemarks(deps.store, orgId, found.document, context.world.webhooks);
   if (named.problems.length > 0) return refusedItem(object, index, named.problems.map(inDocument));
-  const labels = same && !owned.isTakenOver ? (same.labels ?? {}) : owned.labels;
+  const labels = same && !isTakenOver ? (same.labels ?? {}) : claim.labels;
   const next = same ? { ...found, document: same.document } : found;
   const target = { orgId, apiId, kind: current?.kind ?? object.apiKind ?? 'oas', ...next, labels };
   const type = current ? 'ReplaceApi' : 'CreateApi';
   const events = isWritten ? api.decide({ type, ...target }, loaded.state) : [];
+  const before = current && { ...current, document: maskedObject(comparable(current)) };
+  const shown = maskedObject(withKeyNames(next.document, next.secrets));
   return {
     ...itemOf(object.id, loaded, next.document, withDerivedFields(events, current)),
     checks: named.checks,
-    ...{
-      index,
-      change: events.length === 0 ? 'none' : current ? 'changed' : 'created',
-      warnings: bounded([...next.warnings, ...remarks]),
-    },
-    ...(labels.owner === undefined ? {} : { owner: labels.owner }),
-    ...(current?.labels?.owner === undefined ? {} : { ownerBefore: current.labels.owner }),
-    ...(current ? { before: shown(comparable(current)) } : {}),
-    after: shown(withKeyNames(next.document, next.secrets)),
+    ...{ index, warnings: bounded([...next.warnings, ...remarks]) },
+    ...changeOf('api', events, { before, after: { labels, document: shown } }),
     api: { now: loaded.state, past: { exists: true, ...target, docSha256: '' } },
   };
 }
@@ -72,8 +59,6 @@ export async function applyApi(context: ApplyContext, object: SetObject, index: 
 const noReferences: CertificateReferences = { problems: [], checks: [] };
 
 const inDocument = (problem: Problem): Problem => ({ ...problem, pointer: `/document${problem.pointer}` });
-
-const shown = (document: ApiDocument): ApiDocument => portableApi(maskedObject(document));
 
 function refusalOf(
   { applier }: ApplyContext,
@@ -136,18 +121,16 @@ async function settledOf(
 }
 
 /** Nothing for one that belongs to another owner or is not there. */
-export async function pruneApi(
-  { deps, orgId, request }: ApplyContext,
-  { id }: Existing,
-): Promise<ApplyItem | undefined> {
+export async function pruneApi(context: ApplyContext, { id }: Existing): Promise<ApplyItem | undefined> {
+  const { deps, orgId } = context;
   const apiId = toApiId(id);
   const loaded = await loadApi(deps.store, apiId);
   const { state } = loaded;
-  if (!state.exists || state.orgId !== orgId || state.labels?.owner !== request.owner) return undefined;
+  if (!isPrunable(context, state)) return undefined;
   const events = api.decide({ type: 'DeleteApi', orgId, apiId, kind: state.kind }, state);
   return {
     ...itemOf(id, loaded, state.document, events),
-    ...{ change: 'deleted', ownerBefore: request.owner, before: shown(state.document) },
+    ...deletion(context, 'api', maskedObject(state.document)),
     api: { now: state, past: { exists: false } },
   };
 }

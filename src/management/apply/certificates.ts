@@ -9,7 +9,8 @@ import { type CertificateContent, restoreCertificate } from '../../../domain/res
 import { expectedOf, loadCertificate } from '../load.ts';
 import { certificateAtRevision, certificateDocument } from '../past/config-objects.ts';
 import { readUpload } from '../upload/certificate-upload.ts';
-import { type ApplyContext, type ApplyItem, judged, refusedItem } from './world.ts';
+import { refusedItem } from './item.ts';
+import { type ApplyContext, type ApplyItem, judged } from './world.ts';
 
 export async function applyCertificate(context: ApplyContext, object: SetObject, index: number): Promise<ApplyItem> {
   const { deps, orgId, request } = context;

@@ -3,7 +3,8 @@ import type { SetObject } from '../../../domain/apply.ts';
 import { toApiId } from '../../../domain/ids.ts';
 import { basesBeside, documentIn, judgeVersions } from '../definitions/version-rules.ts';
 import { applyApi, pruneApi } from './apis.ts';
-import { type ApplyContext, type ApplyItem, type Existing, refusedItem } from './world.ts';
+import { refusedItem } from './item.ts';
+import type { ApplyContext, ApplyItem, Existing } from './world.ts';
 
 export async function applyVersionedApi(context: ApplyContext, object: SetObject, index: number): Promise<ApplyItem> {
   const item = await applyApi(context, object, index);

@@ -1,31 +1,22 @@
 /** Webhooks of a declarative set, and those that the set deletes. A secret that the file does not speak of stays. */
-import { ownership, type SetObject, sameMeaning } from '../../../domain/apply.ts';
+import { type SetObject, sameMeaning } from '../../../domain/apply.ts';
 import { named as withKeyNames } from '../../../domain/document-secrets.ts';
 import { webhookInvalid } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { toWebhookId, webhookStream } from '../../../domain/ids.ts';
 import { textAt } from '../../../domain/json.ts';
-import type { Labels } from '../../../domain/labels.ts';
 import { type WebhookState, webhook } from '../../../domain/webhook.ts';
 import { openDocument, takeWebhookSecrets } from '../definitions/definition-secrets.ts';
 import { comparable, documentSha256 } from '../derived-fields.ts';
 import { expectedOf, loadWebhook } from '../load.ts';
 import { apisNaming, namesWebhook } from '../webhook-commands.ts';
-import {
-  type ApplyContext,
-  type ApplyItem,
-  belongsTo,
-  type Existing,
-  judged,
-  nameOf,
-  portableItem,
-  refusedItem,
-} from './world.ts';
+import { changeOf, claimed, deletion, isPrunable, refusedItem } from './item.ts';
+import { type ApplyContext, type ApplyItem, type Existing, judged, nameOf } from './world.ts';
 
 type There = Extract<WebhookState, { exists: true }>;
 
 export async function applyWebhook(context: ApplyContext, object: SetObject, index: number): Promise<ApplyItem> {
-  const { deps, orgId, request } = context;
+  const { deps, orgId } = context;
   const webhookId = toWebhookId(object.id);
   const loaded = await loadWebhook(deps.store, webhookId);
   const current = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : undefined;
@@ -35,25 +26,21 @@ export async function applyWebhook(context: ApplyContext, object: SetObject, ind
   const wanted = await judged('/document', () => wantedOf(context, object, current));
   if ('problems' in wanted) return refusedItem(object, index, wanted.problems);
   const { document, secrets } = wanted.value;
-  const after = withKeyNames(document, secrets);
-  const isChanged = !current || !sameMeaning('webhook', comparable(current), after);
-  const owner = object.labels?.owner ?? request.owner;
-  const owned = ownership(current?.labels, owner, { takeOver: request.takeOver, isChanged });
-  if (!owned.may) return refusedItem(object, index, [belongsTo(owned.owner)]);
+  const wantedForm = withKeyNames(document, secrets);
+  const isChanged = !current || !sameMeaning('webhook', comparable(current), wantedForm);
+  const claim = claimed(context, object, current?.labels, isChanged);
+  if ('problems' in claim) return refusedItem(object, index, claim.problems);
+  const { labels } = claim;
   const stated = { orgId, webhookId, document, secrets, docSha256: documentSha256(document, secrets) };
   const type = current ? 'UpdateWebhook' : 'CreateWebhook';
-  const isWritten = isChanged || owned.isTakenOver;
-  const events = isWritten ? webhook.decide({ type, ...stated, labels: owned.labels }, loaded.state) : [];
+  const events = claim.isWritten ? webhook.decide({ type, ...stated, labels }, loaded.state) : [];
+  const before = current && { ...current, document: comparable(current) };
   return {
     ...{ kind: 'webhook', id: object.id, name: textAt(document, 'name') ?? '', index, problems: [], warnings: [] },
     write: { stream: webhookStream(webhookId), expected: expectedOf(loaded), events },
-    change: events.length === 0 ? 'none' : current ? 'changed' : 'created',
-    ...portableItem('webhook', { labels: owned.labels, before: current && comparable(current), after }),
-    ...ownerBefore(current?.labels),
+    ...changeOf('webhook', events, { before, after: { labels, document: wantedForm } }),
   };
 }
-
-const ownerBefore = (labels: Labels | undefined) => (labels?.owner === undefined ? {} : { ownerBefore: labels.owner });
 
 async function wantedOf({ deps }: ApplyContext, { id, document }: SetObject, current: There | undefined) {
   const { secret = current?.document['secret'], ...rest } = deps.webhookBodies.webhook({ ...document, id }).document;
@@ -70,7 +57,7 @@ export async function pruneWebhook(context: ApplyContext, { id }: Existing): Pro
   const webhookId = toWebhookId(id);
   const loaded = await loadWebhook(deps.store, webhookId);
   const { state } = loaded;
-  if (!state.exists || state.orgId !== orgId || state.labels?.owner !== request.owner) return undefined;
+  if (!isPrunable(context, state)) return undefined;
   const users = request.objects.filter((one) => one.kind === 'api' && namesWebhook(one.document, webhookId));
   const usedBy = [
     ...apisNaming(deps.models, orgId, webhookId).filter((api) => world.api(api) === undefined),
@@ -81,12 +68,11 @@ export async function pruneWebhook(context: ApplyContext, { id }: Existing): Pro
   );
   return {
     ...{ kind: 'webhook', id, name: textAt(state.document, 'name') ?? nameOf({ kind: 'webhook', id }) },
-    ...{ change: 'deleted', warnings: [], problems: 'problems' in decided ? decided.problems : [] },
+    ...{ warnings: [], problems: 'problems' in decided ? decided.problems : [] },
     write: {
       ...{ stream: webhookStream(webhookId), expected: expectedOf(loaded) },
       events: 'value' in decided ? decided.value : [],
     },
-    ...portableItem('webhook', { before: comparable(state) }),
-    ownerBefore: request.owner,
+    ...deletion(context, 'webhook', comparable(state)),
   };
 }

@@ -2,13 +2,12 @@
 
 import { nameOfApi } from '../../../domain/api/api.ts';
 import type { PublicGateway } from '../../../domain/api/servers.ts';
-import { portable, type SetKind, type SetObject } from '../../../domain/apply.ts';
+import type { SetKind } from '../../../domain/apply.ts';
 import { type Problem, Refusal, type Warning } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import type { EventStore, Position } from '../../../domain/event-store.ts';
 import { type OrgId, toPolicyId } from '../../../domain/ids.ts';
 import { isObject, pointerStep, textAt } from '../../../domain/json.ts';
-import type { Labels } from '../../../domain/labels.ts';
 import type { CheckApi } from '../../../gateway/check-api.ts';
 import { getApi } from '../../../projections/api-catalog.ts';
 import { type AggregateNow, listAggregates } from '../../../projections/history.ts';
@@ -128,16 +127,6 @@ export function worldAfter(
   };
 }
 
-/** Both sides as files hold them. */
-export const portableItem = (
-  kind: SetKind,
-  { labels, before, after }: { labels?: Labels; before?: JsonObject | undefined; after?: JsonObject },
-): Pick<ApplyItem, 'owner' | 'before' | 'after'> => ({
-  ...(labels?.owner === undefined ? {} : { owner: labels.owner }),
-  ...(before ? { before: portable(kind, before) } : {}),
-  ...(after ? { after: portable(kind, after) } : {}),
-});
-
 export const nameOf = ({ kind, id }: { readonly kind: string; readonly id: string }): string => `${kind} ${id}`;
 
 /** What one object is judged with. */
@@ -175,13 +164,3 @@ export function holeProblems(value: unknown, pointer: string): readonly Problem[
   }
   return Object.entries(value).flatMap(([name, member]) => holeProblems(member, `${pointer}/${pointerStep(name)}`));
 }
-
-export const belongsTo = (owner: string): Problem => ({
-  ...{ pointer: '/labels/owner', code: 'owner', message: `belongs to ${owner}; only takeOver changes what others own` },
-});
-
-/** An object that is refused: nothing of it is written. */
-export const refusedItem = (object: SetObject, index: number, problems: readonly Problem[]): ApplyItem => ({
-  ...{ kind: object.kind, id: object.id, name: object.id, change: 'none', index, problems, warnings: [] },
-  write: { stream: '', expected: 'any', events: [] },
-});
