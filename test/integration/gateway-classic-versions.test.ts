@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { classicDefinition, laidOver } from '../support/classic-definitions.ts';
 import { eventually } from '../support/eventually.ts';
-import { recordOf, startTestGateway, type TestGateway } from '../support/gateway-start.ts';
-import { type Echo, echoUpstream, type Upstream } from '../support/upstream.ts';
+import { recordOf, startWithEcho } from '../support/gateway-start.ts';
+import { type Echo, echoUpstream } from '../support/upstream.ts';
 
 type Asked = { readonly status: number; readonly url?: string; readonly code?: string; readonly error?: string };
 type Row = readonly [name: string, path: string, headers: Record<string, string>, expected: Partial<Asked>];
@@ -15,27 +15,24 @@ const unknown = { status: 403, code: 'version_unknown', error: 'This API version
 const served = (url: string) => ({ status: 200, url });
 
 describe('versions inside a Classic definition', () => {
-  let upstream: Upstream;
-  let gateway: TestGateway;
+  let gateway: Awaited<ReturnType<typeof startWithEcho>>;
   before(async () => {
-    upstream = await echoUpstream();
-    gateway = await startTestGateway();
+    gateway = await startWithEcho();
   });
-  after(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
-  });
+  after(() => gateway[Symbol.asyncDispose]());
 
   const versions = (members: Readonly<Record<string, JsonObject>> = {}): JsonObject => ({
     v1: { name: 'v1' },
-    v2: { name: 'v2', override_target: `${upstream.url}two` },
+    v2: { name: 'v2', override_target: `${gateway.echo.url}two` },
     old: { name: 'old', expires: '2020-01-01 00:00' },
     ...members,
   });
   /** At `/orders/`, its versions in a header. */
   const orders = (members: JsonObject = {}, data: JsonObject = {}): JsonObject => ({
     ...laidOver(
-      classicDefinition('orders', `${upstream.url}one`, { definition: { location: 'header', key: 'X-Api-Version' } }),
+      classicDefinition('orders', `${gateway.echo.url}one`, {
+        definition: { location: 'header', key: 'X-Api-Version' },
+      }),
       members,
     ),
     version_data: { not_versioned: false, default_version: '', versions: versions(), ...data },
@@ -265,7 +262,7 @@ describe('versions inside a Classic definition', () => {
 
   it('are no versions of another API', async () => {
     await put(orders());
-    const base = classicDefinition('front', upstream.url, {
+    const base = classicDefinition('front', gateway.echo.url, {
       definition: { enabled: true, name: 'here', location: 'header', key: 'X-Front', versions: { there: 'orders' } },
     });
     await gateway.settled(gateway.feed.put('front', base, 'classic'));
@@ -282,7 +279,7 @@ describe('versions inside a Classic definition', () => {
   });
 
   it('stand in the configuration that the node shows, without credentials', async () => {
-    const target = upstream.url.replace('//', '//user:clear@');
+    const target = gateway.echo.url.replace('//', '//user:clear@');
     await put(orders({}, { versions: versions({ v3: { override_target: target, global_size_limit: 1 } }) }));
     const shown = (await (await fetch(`${gateway.control}/svc/config`)).json()) as {
       readonly apis: readonly JsonObject[];
@@ -290,7 +287,7 @@ describe('versions inside a Classic definition', () => {
     const api = shown.apis.find(({ id }) => id === 'orders');
     expect(api?.['versions']).to.deep.include({
       name: 'v3',
-      upstream: upstream.url.replace('//', '//***@'),
+      upstream: gateway.echo.url.replace('//', '//***@'),
       steps: ['organisation-limits', 'request-size'],
     });
   });

@@ -2,13 +2,11 @@
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { at } from '../../domain/json.ts';
-import { classicDefinition, classicInVersions, laidOver } from '../support/classic-definitions.ts';
-import { type Answer, bearer, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { classicDefinition, laidOver } from '../support/classic-definitions.ts';
+import { classicClient, inVersions, classicTarget as target } from '../support/classic-management.ts';
+import { problem } from '../support/management-refusals.ts';
+import { bearer, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { issue } from '../support/management-tokens.ts';
-
-const json = { 'content-type': 'application/json' };
-const problem = { accept: 'application/problem+json' };
-const target = 'http://user:clear@127.0.0.1:9001/base';
 
 describe('the conversion of a Classic definition with versions inside', () => {
   let management: TestManagement;
@@ -17,14 +15,7 @@ describe('the conversion of a Classic definition with versions inside', () => {
   });
   after(() => management[Symbol.asyncDispose]());
 
-  const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
-    management.call(method, path, body === undefined ? undefined : JSON.stringify(body), { ...json, ...headers });
-  const inVersions = (id: string, versions: JsonObject, members?: JsonObject): JsonObject =>
-    classicInVersions(id, target, versions, members);
-  const create = async (body: JsonObject): Promise<void> => {
-    const answer = await send('POST', '/api/apis', body);
-    expect(answer.status, answer.text).to.equal(200);
-  };
+  const { send, create } = classicClient(() => management);
 
   const versions = {
     v1: { global_headers: { 'x-a': 'one' }, expires: '2999-01-01 00:00' },

@@ -2,12 +2,10 @@
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { at } from '../../domain/json.ts';
-import { classicDefinition, classicInVersions } from '../support/classic-definitions.ts';
-import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
-
-const json = { 'content-type': 'application/json' };
-const problem = { accept: 'application/problem+json' };
-const target = 'http://user:clear@127.0.0.1:9001/base';
+import { classicDefinition } from '../support/classic-definitions.ts';
+import { classicClient, inVersions, classicTarget as target } from '../support/classic-management.ts';
+import { problem } from '../support/management-refusals.ts';
+import { startTestManagement, type TestManagement } from '../support/management-server.ts';
 
 describe('versions inside a Classic definition, at the management API', () => {
   let management: TestManagement;
@@ -16,14 +14,7 @@ describe('versions inside a Classic definition, at the management API', () => {
   });
   after(() => management[Symbol.asyncDispose]());
 
-  const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
-    management.call(method, path, body === undefined ? undefined : JSON.stringify(body), { ...json, ...headers });
-  const inVersions = (id: string, versions: JsonObject, members?: JsonObject): JsonObject =>
-    classicInVersions(id, target, versions, members);
-  const create = async (body: JsonObject): Promise<void> => {
-    const answer = await send('POST', '/api/apis', body);
-    expect(answer.status, answer.text).to.equal(200);
-  };
+  const { send, create } = classicClient(() => management);
 
   describe('are refused', () => {
     const filtered = { use_extended_paths: true, extended_paths: { transform_jq: [{ path: '/a', method: 'GET' }] } };

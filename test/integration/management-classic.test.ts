@@ -4,13 +4,12 @@ import type { JsonObject } from '../../domain/event.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { at } from '../../domain/json.ts';
 import { classicDefinition, laidOver, withPaths } from '../support/classic-definitions.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway-start.ts';
-import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
-import { echoUpstream, type Upstream } from '../support/upstream.ts';
+import { classicClient, classicTarget as target } from '../support/classic-management.ts';
+import { startWithEcho } from '../support/gateway-start.ts';
+import { problem } from '../support/management-refusals.ts';
+import { startTestManagement, type TestManagement } from '../support/management-server.ts';
 
-const json = { 'content-type': 'application/json' };
 const representation = { prefer: 'return=representation' };
-const problem = { accept: 'application/problem+json' };
 
 describe('Classic definitions', () => {
   let management: TestManagement;
@@ -19,15 +18,9 @@ describe('Classic definitions', () => {
   });
   after(() => management[Symbol.asyncDispose]());
 
-  const target = 'http://user:clear@127.0.0.1:9001/base';
-  const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
-    management.call(method, path, body === undefined ? undefined : JSON.stringify(body), { ...json, ...headers });
-  const create = async (id: string, members?: JsonObject): Promise<JsonObject> => {
-    const body = classicDefinition(id, target, members);
-    const answer = await send('POST', '/api/apis', body);
-    expect(answer.status, answer.text).to.equal(200);
-    return body;
-  };
+  const { send, create: createFrom } = classicClient(() => management);
+  const create = (id: string, members?: JsonObject): Promise<JsonObject> =>
+    createFrom(classicDefinition(id, target, members));
 
   it('are stored as they come, with the ids of the server and without the secrets', async () => {
     const body = await create('stored', { proxy: { transport: null }, config_data: { b: 1, a: 2 } });
@@ -270,16 +263,11 @@ describe('Classic definitions', () => {
 });
 
 describe('a Classic definition at a gateway', () => {
-  let gateway: TestGateway;
-  let upstream: Upstream;
+  let gateway: Awaited<ReturnType<typeof startWithEcho>>;
   before(async () => {
-    upstream = await echoUpstream();
-    gateway = await startTestGateway();
+    gateway = await startWithEcho();
   });
-  after(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
-  });
+  after(() => gateway[Symbol.asyncDispose]());
 
   const put = async (id: string, document: JsonObject): Promise<void> =>
     gateway.settled(gateway.feed.put(id, document, 'classic'));
@@ -290,7 +278,7 @@ describe('a Classic definition at a gateway', () => {
       ...withPaths({}),
       global_rate_limit: { rate: 2, per: 3600 },
     };
-    const body = laidOver(classicDefinition('served', upstream.url, members), {
+    const body = laidOver(classicDefinition('served', gateway.echo.url, members), {
       version_data: { versions: { Default: { global_headers: { 'x-set': 'here' }, global_size_limit: 4 } } },
     });
     await put('served', body);
@@ -307,11 +295,11 @@ describe('a Classic definition at a gateway', () => {
   it('asks for a token unless it is keyless, and is not there when it is inactive', async () => {
     await put(
       'guarded',
-      classicDefinition('guarded', upstream.url, { use_keyless: false, auth: { auth_header_name: 'X-Key' } }),
+      classicDefinition('guarded', gateway.echo.url, { use_keyless: false, auth: { auth_header_name: 'X-Key' } }),
     );
     expect((await fetch(`${gateway.url}/guarded/`)).status).to.equal(401);
     expect((await fetch(`${gateway.url}/guarded/`, { headers: { 'x-key': 'unknown' } })).status).to.equal(403);
-    await put('quiet', classicDefinition('quiet', upstream.url, { active: false }));
+    await put('quiet', classicDefinition('quiet', gateway.echo.url, { active: false }));
     expect((await fetch(`${gateway.url}/quiet/`)).status).to.equal(404);
   });
 });

@@ -12,7 +12,7 @@ import {
 export const vendor = { 'content-type': streamsType };
 export const json = { 'content-type': 'application/json' };
 export const pem = { 'content-type': 'application/x-pem-file' };
-const problem = { accept: 'application/problem+json' };
+export const problem = { accept: 'application/problem+json' };
 
 export type Case = {
   readonly name: string;
