@@ -39,6 +39,12 @@ const broken: readonly (readonly [what: string, change: Change])[] = [
       };
     },
   ],
+  ['counts all rates together', ({ take }) => ({ take: (_, rate, perMs) => take('one', rate, perMs) })],
+  [
+    'says to come again at once',
+    ({ take }) => ({ take: (key, rate, perMs) => ({ ...take(key, rate, perMs), retryAfterMs: 0 }) }),
+  ],
+  ['lets one more step in', ({ take }) => ({ take: (key, rate, perMs) => take(key, rate + 1, perMs) })],
   ['refuses no rate', ({ take }) => ({ take: (key, rate, perMs) => ({ ...take(key, rate, perMs), allowed: true }) })],
   [
     'moves the window with each request',

@@ -31,7 +31,15 @@ export const counterLaws: readonly CounterLaw[] = [
         [true, 0],
         [false, 0],
       ]);
-      clock.nowMs += 100;
+      expect(taken.map(({ resetMs, retryAfterMs }) => [resetMs, retryAfterMs])).to.deep.equal([
+        [100, 0],
+        [200, 0],
+        [300, 0],
+        [300, 100],
+      ]);
+      clock.nowMs += 99;
+      expect(counters.take('a', 3, 300)).to.include({ allowed: false, retryAfterMs: 1 });
+      clock.nowMs += 1;
       expect(counters.take('a', 3, 300)).to.include({ allowed: true, remaining: 0 });
     },
   },
@@ -50,6 +58,45 @@ export const counterLaws: readonly CounterLaw[] = [
         false,
         false,
       ]);
+    },
+  },
+  {
+    name: 'rates are separate by name, and by rate and period',
+    check: (setUp) => {
+      const { counters } = setUp();
+      expect(counters.take('a', 1, 1000).allowed).to.equal(true);
+      expect(counters.take('b', 1, 1000).allowed).to.equal(true);
+      expect(counters.take('a', 1, 1000).allowed).to.equal(false);
+      expect(counters.take('a', 2, 1000).allowed).to.equal(true);
+      expect(counters.take('a', 2, 2000).remaining).to.equal(1);
+    },
+  },
+  {
+    name: 'a rate never lets more through than a burst and one per step, and is full again after its reset',
+    check: (setUp) => {
+      fc.assert(
+        fc.property(
+          fc.integer({ min: 1, max: 50 }),
+          fc.integer({ min: 1, max: 5000 }),
+          fc.array(fc.nat(400), { maxLength: 300 }),
+          (rate, perMs, waits) => {
+            const { clock, counters } = setUp();
+            let allowed = 0;
+            let reset = 0;
+            for (const wait of waits) {
+              clock.nowMs += wait;
+              const decision = counters.take('k', rate, perMs);
+              if (decision.allowed) allowed++;
+              else expect(decision.retryAfterMs).to.be.greaterThan(0);
+              reset = decision.resetMs;
+              expect(decision.remaining).to.be.within(0, rate);
+            }
+            expect(allowed).to.be.at.most(rate + Math.ceil(((clock.nowMs - beginMs) * rate) / perMs));
+            clock.nowMs += reset + 1;
+            expect(counters.take('k', rate, perMs).remaining).to.equal(rate - 1);
+          },
+        ),
+      );
     },
   },
   {
