@@ -14,6 +14,11 @@ import { parameterAt, secretParameters, withSecretParameters } from './secret-pa
 /** What everybody sees in the place of a secret; sent back, it keeps what is stored. */
 export const mask = '***';
 
+const secretHeader = /^(?:proxy-)?authorization$|cookie|api[-_]?key|token|secret/i;
+
+/** The name of the header says that a secret is in it. */
+export const isSecretHeader = (name: string): boolean => secretHeader.test(name);
+
 /**
  * `text`: the member is the secret. `user-info`: of an address, what stands before the `@`. `parameter`: in its query; its
  * place is a step below the address.

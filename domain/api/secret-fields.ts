@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../event.ts';
 import { at } from '../json.ts';
-import { type FindSecrets, findBelow, findFields, type SecretField } from '../secret-places.ts';
+import { type FindSecrets, findBelow, findFields, isSecretHeader, type SecretField } from '../secret-places.ts';
 import { gatewayExtension, streamingExtension } from './definition.ts';
 
 const split = (path: string): readonly string[] => path.split('/');
@@ -131,14 +131,13 @@ const inTables = findFields([
 /** Components of streams have too many members for a table; these names mean the same in each. */
 const secretName =
   /^(?:password|passphrase|secret|token|\w+_(?:secret|password)|(?:access|bearer|auth|refresh)_token|api_key|private_key|user_jwt|user_nkey_seed)$/;
-const secretHeader = /^(?:proxy-)?authorization$|cookie|api[-_]?key|token|secret/i;
 
 function inStream(path: readonly string[]) {
   const name = path.at(-1) ?? '';
   const holder = path.at(-2) ?? '';
   const isSecret =
     holder === 'headers'
-      ? secretHeader.test(name)
+      ? isSecretHeader(name)
       : secretName.test(name) || (name === 'key' && path.at(-3) === 'client_certs');
   return isSecret ? 'text' : 'user-info';
 }

@@ -1,11 +1,11 @@
 /** Turns a finished request into its analytics record, from values that the context has already (pump design 2 and 5.1). */
 import { type AnalyticsRecord, keylessApiKey, noGeo, type RecordError } from '../../domain/analytics-record.ts';
 import type { ApiDefinition } from '../../domain/api/definition.ts';
+import { withoutKeys } from '../../domain/key-text.ts';
 import type { Context, Session } from '../http/context.ts';
+import { isCredentialHeader, shownTarget } from '../http/credentials.ts';
 import { type Failure, refusals } from '../http/errors.ts';
 import { headerValue } from '../http/headers.ts';
-import { withoutKeys } from '../http/issued-keys.ts';
-import { maskedParameters } from '../http/query.ts';
 import type { Clock } from '../ports.ts';
 
 /** Where a record stands: given by the recorder. */
@@ -78,7 +78,7 @@ function recordOf(
     latency: { total, upstream, gateway: total - upstream },
     tags: tagsOf(context, nodeTags, keyTags),
     track_path: false,
-    original_path: originalPath(head.target, definition.authentication),
+    original_path: shownTarget(head.target, definition.authentication),
     listen_path: route.listenPath,
     ext: extensionOf(context, place, total, status),
   };
@@ -115,21 +115,6 @@ function errorOf(failure: Failure | undefined, status: number): RecordError | un
   return { flag: failure.flag ?? row.flag, source: row.part, details: failure.details ?? failure.code };
 }
 
-type Authentication = NonNullable<ApiDefinition['authentication']>;
-
-/** A credential in the query is masked before the record leaves the memory (promise 29 of conventions 12.2). */
-function originalPath(target: string, authentication: Authentication | undefined): string {
-  const names = authentication?.sources.flatMap(({ query }) => (query === undefined ? [] : [query])) ?? [];
-  return withoutKeys(names.length === 0 ? target : maskedParameters(target, new Set(names)));
-}
-
-/** A header that a credential is read from makes no tag, whatever the API says. */
-const isCredential = (name: string, { authentication }: ApiDefinition): boolean =>
-  authentication?.sources.some(({ header, cookie }) => {
-    const isHeader = header?.toLowerCase() === name;
-    return isHeader || (cookie !== undefined && name === 'cookie');
-  }) === true;
-
 const forced = (path: string): string => (path.charCodeAt(0) === 47 ? path : `/${path}`);
 
 function decoded(path: string): string {
@@ -158,12 +143,13 @@ function tagsOf(context: Context, nodeTags: readonly string[], keyTags: KeyTags)
 }
 
 function allTags({ session, route, head }: Context, nodeTags: readonly string[]): readonly string[] {
-  const { recordTags: headers, orgId, apiId } = route.definition;
+  const { recordTags: headers, orgId, apiId, authentication } = route.definition;
   const tags = [
     ...session.tags,
     ...headers.flatMap((header) => {
       const name = header.toLowerCase();
-      const value = isCredential(name, route.definition) ? undefined : headerValue(head.headers, name);
+      // A header that a credential is read from makes no tag, whatever the API says.
+      const value = isCredentialHeader(name, authentication) ? undefined : headerValue(head.headers, name);
       return value === undefined ? [] : [`${name}-${value}`];
     }),
     ...nodeTags,

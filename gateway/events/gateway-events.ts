@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventHandler, WebhookHandler } from '../../domain/api/event-handlers.ts';
 import type { JsonObject } from '../../domain/event.ts';
+import { withoutKeys } from '../../domain/key-text.ts';
 import { type WebhookTrigger, webhookBody } from '../../domain/webhook-body.ts';
 import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
 import type { GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { Context } from '../http/context.ts';
-import { withoutKeys } from '../http/issued-keys.ts';
 import type { Clock, Log } from '../ports.ts';
 import { Cooldowns } from './cooldowns.ts';
 import { HandlerCounts, type OutcomeCounts } from './counts.ts';
@@ -278,7 +278,7 @@ const addAll = (outbox: Outbox, entries: readonly Unnumbered[]): Promise<void> =
     for (const [index, entry] of entries.entries()) outbox.add(entry, index === last ? resolve : undefined);
   });
 
-/** As the client asked for it, without the query; also where a version sees a part of it only. */
+/** As the client asked for it, without the query and without keys; also where a version sees a part of it only. */
 function pathOf({ head }: Context): string {
   const [path = ''] = head.target.split('?', 1);
   return withoutKeys(path.startsWith('/') ? path : head.path);

@@ -1,4 +1,5 @@
 /** Parameters of a query by name, with the rest of it byte for byte as it came. */
+import { mask } from '../../domain/secret-places.ts';
 
 /** By the rules of the platform, which read credentials too. The sign in front keeps a question mark from being taken for the beginning of a query. */
 const nameOf = (part: string): string => new URLSearchParams(`&${part}`).keys().next().value ?? '';
@@ -16,6 +17,6 @@ export function maskedParameters(target: string, names: ReadonlySet<string>): st
   const start = target.indexOf('?');
   if (start < 0 || names.size === 0) return target;
   const parts = target.slice(start + 1).split('&');
-  const masked = parts.map((part) => (names.has(nameOf(part)) ? `${part.split('=', 1)[0]}=***` : part));
+  const masked = parts.map((part) => (names.has(nameOf(part)) ? `${part.split('=', 1)[0]}=${mask}` : part));
   return `${target.slice(0, start)}?${masked.join('&')}`;
 }

@@ -1,6 +1,7 @@
 /** Takes secrets out of log fields, whatever their depth: by the name of the field, and by the form of a credential in a text. */
+import { withoutKeys } from '../../domain/key-text.ts';
+import { mask } from '../../domain/secret-places.ts';
 
-const mask = '***';
 const deepest = 8;
 
 /** Compared with the end of the name without separators: `authorization`, `x-svc-authorization`, `bootstrapToken`. */
@@ -19,10 +20,8 @@ const keyInPath = /(\/api\/keys\/)(?!svck_\*|(?:[0-9a-f]{64}|preview)(?![^/\s?"]
 
 /** Credentials that stand inside texts: schemes, addresses with a password, keys in PEM. */
 export const redactText = (text: string): string =>
-  text
-    .replaceAll(/\b(bearer|basic)\s+[\w.~+/=-]{4,}/gi, `$1 ${mask}`)
+  withoutKeys(text.replaceAll(/\b(bearer|basic)\s+[\w.~+/=-]{4,}/gi, `$1 ${mask}`))
     .replaceAll(/\bsvct_([a-z0-9-]{1,63})_[\w-]{20,}/g, `svct_$1_${mask}`)
-    .replaceAll(/\bsvck_[\w-]{20,}/g, `svck_${mask}`)
     .replaceAll(keyInPath, `$1${mask}`)
     .replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^/@\s]+@/gi, `$1${mask}@`)
     .replaceAll(/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]*(-----END [A-Z ]*PRIVATE KEY-----)?/g, mask);

@@ -171,22 +171,6 @@ describe('events at the gateway', () => {
     expect(JSON.stringify(gateway.log.lines)).not.to.include('nobody-has-this');
   });
 
-  it('show no key that was made here, in places where nobody looks for one', async () => {
-    const key = `svck_${'k'.repeat(43)}`;
-    const log = handler({ type: 'log', logPrefix: 'seen' });
-    await gateway.put('guarded', guardedApi('guarded', [log, inline()]));
-    await fetch(`${gateway.url}/guarded/${key}/x?found=${key}`, { headers: { authorization: 'x', 'x-plain': key } });
-    const { json } = await first();
-    expect(json['path']).to.equal('/guarded/svck_***/x');
-    const { fields } = await eventually(() => gateway.log.lines.find((line) => line.message.startsWith('seen:')));
-    const { OriginatingRequest } = (fields['event'] as JsonObject)['Meta'] as JsonObject;
-    const head = Buffer.from(String(OriginatingRequest), 'base64').toString();
-    expect(head)
-      .to.match(/^GET \/guarded\/svck_\*\*\*\/x\?found=svck_\*\*\* /)
-      .and.to.match(/x-plain: svck_\*\*\*\r\n/i);
-    expect(JSON.stringify(gateway.log.lines)).not.to.include(key);
-  });
-
   it('show no credential wherever it stands, and of a body that a step has read the beginning', async () => {
     const authentication = {
       enabled: true,
@@ -215,6 +199,39 @@ describe('events at the gateway', () => {
     expect(head).to.match(/\r\nX-Plain: shown/i);
     expect(shown).to.equal(body.slice(0, 16_384));
     expect(JSON.stringify(gateway.log.lines)).not.to.match(/Door-11|Cookie-12|Key-13|Query-14/);
+  });
+
+  it('show no access key that was sent where nobody looks for one', async () => {
+    const add = [{ name: 'X-Field', value: '$svc_context.request_data_field' }];
+    const handlers = [handler({ type: 'log', logPrefix: 'seen' }), inline({ name: 'alarm' })];
+    await gateway.put(
+      'guarded',
+      guardedApi('guarded', handlers, {
+        global: { contextVariables: { enabled: true }, transformRequestHeaders: { enabled: true, add } },
+      }),
+    );
+    const key = `svck_${'aB3-_'.repeat(8)}xyz`;
+    const answer = await fetch(`${gateway.url}/guarded/${key}/b?where=${key}&c=d`, {
+      ...{ method: 'POST', body: `field=${key}` },
+      headers: {
+        Authorization: 'nobody-has-this',
+        'X-Where': `here: ${key}`,
+        'Content-Type': 'application/x-www-form-urlencoded',
+      },
+    });
+    expect(answer.status).to.equal(403);
+    const { message, fields } = await eventually(() =>
+      gateway.log.lines.find((line) => line.message.startsWith('seen:')),
+    );
+    expect(message).to.match(/:\/guarded\/svck_\*\*\*\/b$/);
+    const { OriginatingRequest } = (fields['event'] as JsonObject)['Meta'] as JsonObject;
+    const request = Buffer.from(String(OriginatingRequest), 'base64').toString();
+    expect(request).to.match(/^POST \/guarded\/svck_\*{3}\/b\?where=svck_\*{3}&c=d HTTP\/1\.1\r\n/);
+    expect(request).to.match(/\r\nX-Where: here: svck_\*{3}\r\n/i);
+    expect(request).to.match(/\r\n\r\nfield=svck_\*{3}$/);
+    const { body, json } = await first();
+    expect(json['path']).to.equal('/guarded/svck_***/b');
+    for (const shown of [request, body, JSON.stringify(gateway.log.lines)]) expect(shown).not.to.include(key);
   });
 
   it('go to a stored webhook of the organisation, once for two handlers that name it', async () => {

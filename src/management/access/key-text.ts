@@ -2,22 +2,22 @@
 import { randomBytes } from 'node:crypto';
 import { invalidId } from '../../../domain/errors.ts';
 import { type KeyHash, toKeyHash } from '../../../domain/ids.ts';
+import { isKeyText, keyMark } from '../../../domain/key-text.ts';
 import { sha256Hex } from '../derived-fields.ts';
 
-const mark = 'svck_';
 const shownLength = 4;
 
-export const newKeyText = (): string => `${mark}${randomBytes(32).toString('base64url')}`;
+export const newKeyText = (): string => `${keyMark}${randomBytes(32).toString('base64url')}`;
 
 export const keyHashOf = (text: string): KeyHash => toKeyHash(sha256Hex(text));
 
 /** The first characters, by which people know the key. Of a key that somebody made up, nothing is shown. */
 export const keyPrefixOf = (text: string): string =>
-  /^svck_[\w-]{43}$/.test(text) ? text.slice(0, mark.length + shownLength) : '';
+  isKeyText(text) ? text.slice(0, keyMark.length + shownLength) : '';
 
 /** The hash, or a key that was made here: its form is masked in the log, that of others is not known there. */
 export function keyOfPath(text: string): KeyHash {
   if (/^[0-9a-f]{64}$/.test(text)) return toKeyHash(text);
-  if (/^svck_[\w-]{43}$/.test(text)) return keyHashOf(text);
+  if (isKeyText(text)) return keyHashOf(text);
   throw invalidId();
 }

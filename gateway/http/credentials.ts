@@ -1,0 +1,19 @@
+/** What people are shown of a request: a mask where its API looks for credentials, and in the place of every key. */
+import type { ApiDefinition } from '../../domain/api/definition.ts';
+import { withoutKeys } from '../../domain/key-text.ts';
+import { maskedParameters } from './query.ts';
+
+type Authentication = ApiDefinition['authentication'];
+
+/** The target of a request, as the client sent it. */
+export function shownTarget(target: string, authentication: Authentication): string {
+  const names = authentication?.sources.flatMap(({ query }) => (query === undefined ? [] : [query])) ?? [];
+  return withoutKeys(names.length === 0 ? target : maskedParameters(target, new Set(names)));
+}
+
+/** Whether the API reads a credential from the header; `name` in small letters. */
+export const isCredentialHeader = (name: string, authentication: Authentication): boolean =>
+  authentication?.sources.some(({ header, cookie }) => {
+    const isHeader = header?.toLowerCase() === name;
+    return isHeader || (cookie !== undefined && name === 'cookie');
+  }) === true;
