@@ -38,7 +38,7 @@ export function portableApi(document: ApiDocument): ApiDocument {
 }
 
 /** Names of APIs in rights are filled in by the server, and so is what it knows of the object's life. */
-export function portableAccess(document: JsonObject): JsonObject {
+function portableAccess(document: JsonObject): JsonObject {
   const { org_id: _, date_created: __, last_updated: ___, ...own } = document;
   const rights = objectAt(own, 'access_rights');
   if (!rights) return own;
