@@ -146,18 +146,18 @@ export const stack: readonly StackRow[] = [
     ...ofKeys,
     name: 'key-rate-limit',
     on: ({ authentication, skipsKeyRate }) => authentication !== undefined && !skipsKeyRate,
-    make: ({ apiId }, { counters, clock, sessionOf, rateLimitHeaders: headers }) => {
+    make: (_, { counters, clock, sessionOf, rateLimitHeaders: headers }) => {
       const reviewing = { sessionOf, checks: keyChecks(clock) };
       const recheck: KeyLimitDependencies['recheck'] = (context, access) => refusalOf(context, access, reviewing);
-      return keyRateLimit(apiId, { counters, headers, recheck });
+      return keyRateLimit({ counters, headers, recheck });
     },
   },
   {
     ...ofKeys,
     name: 'key-quota',
     on: ({ authentication, skipsKeyQuota }) => authentication !== undefined && !skipsKeyQuota,
-    make: ({ apiId }, { counters, clock, rateLimitHeaders: headers, quotaAlarms: alarms }) =>
-      keyQuota(apiId, { counters, clock, headers, alarms }),
+    make: (_, { counters, clock, rateLimitHeaders: headers, quotaAlarms: alarms }) =>
+      keyQuota({ counters, clock, headers, alarms }),
   },
   {
     name: 'rate-limit-api',

@@ -2,7 +2,13 @@
 import { definitionInvalid, type Problem, type Warning } from '../errors.ts';
 import type { Json, JsonObject } from '../event.ts';
 import { at, isObject, isOn, objectAt, pointerStep, textAt } from '../json.ts';
-import { type ApiDefinition, type ApiDocument, type CredentialSources, gatewayExtension } from './definition.ts';
+import {
+  type ApiDefinition,
+  type ApiDocument,
+  type CredentialSources,
+  type GrantedAs,
+  gatewayExtension,
+} from './definition.ts';
 
 type Kind = 'token' | 'jwt' | 'basic';
 
@@ -153,13 +159,20 @@ export function readAuthentication(document: ApiDocument): AuthenticationRead {
       });
     } else sources.push(sourcesOf(component, scheme as JsonObject));
   }
+  const grantedAs = readGrantedAs(block);
   return {
     problems,
     authentication: {
       sources: sources.length > 0 ? sources : [{ header: 'Authorization' }],
       strip: at(block, 'stripAuthorizationData') === true,
+      ...(grantedAs ? { grantedAs } : {}),
     },
   };
+}
+
+function readGrantedAs(block: Json | undefined): GrantedAs | undefined {
+  const [apiId, version] = [textAt(block, 'grantedAs', 'id'), textAt(block, 'grantedAs', 'version')];
+  return apiId === undefined || version === undefined ? undefined : { apiId, version };
 }
 
 /** Sources of the scheme, nested or directly in it; the component's `in` and `name` come first (design 9.1, 9.2). */

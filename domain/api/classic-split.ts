@@ -29,10 +29,10 @@ export function splitVersions(classic: JsonObject, idOf: (version: string) => st
     ({ name, form }): SplitVersion => ({
       name,
       id: idOf(name),
-      document: asInternal(toOas(form).document, idOf(name)),
+      document: asInternal(grantedAs(toOas(form).document, classic, name), idOf(name)),
     }),
   );
-  const document = withExtension(toOas(base.form).document, (extension) =>
+  const document = withExtension(grantedAs(toOas(base.form).document, classic, base.name), (extension) =>
     withMember(extension, ['info', 'versioning'], versioningOf(classic, extension, base.name, versions)),
   );
   return { document, versions, losses: [...splitLosses(classic, versions), ...losses] };
@@ -67,6 +67,15 @@ function versioningOf(
     ...{ enabled: true, name, versions: versions.map((version) => ({ name: version.name, id: version.id })) },
     ...(wanted === '' ? {} : { default: wanted }),
   };
+}
+
+/** Keys reach what they reached: their rights name the API that there was, and its versions. */
+function grantedAs(document: ApiDocument, classic: JsonObject, version: string): ApiDocument {
+  const id = textAt(classic, 'api_id') ?? '';
+  if (classic['use_keyless'] === true || id === '') return document;
+  return withExtension(document, (extension) =>
+    withMember(extension, ['server', 'authentication', 'grantedAs'], { id, version }),
+  );
 }
 
 /** Reached through its base, at a place of its own that nobody else asks for. */
@@ -111,8 +120,8 @@ function splitLosses(classic: JsonObject, versions: readonly SplitVersion[]): re
   return [
     ...entry(true, 'info', ['version_data'], 'an unknown version is a 404 in the OAS form, and a 403 in this one'),
     ...versions.flatMap(({ name, id }) => {
-      const text = `becomes the API ${id}${isKeyless ? '' : ': keys and policies need rights on it'}`;
-      return entry(true, isKeyless ? 'info' : 'narrowed', ['version_data', 'versions', name], text);
+      const granted = isKeyless ? '' : `; keys and policies reach it by the name ${name} in their rights as before`;
+      return entry(true, 'info', ['version_data', 'versions', name], `becomes the API ${id}${granted}`);
     }),
     ...entry(isLimited, 'widened', ['global_rate_limit'], 'counts for each version by itself'),
     ...entry(isBlind, 'narrowed', ['CORS'], 'a preflight names no version, and is refused without a default'),

@@ -47,6 +47,9 @@ export type Versioning = {
 /** Versions inside one API, each with a chain of its own (api-definition design 15.2). */
 export type OwnVersioning = Omit<Versioning, 'name' | 'versions'> & { readonly versions: readonly ApiDefinition[] };
 
+/** What an API is called in rights for another one, whose version it was, or in those for itself. */
+export type GrantedAs = { readonly apiId: string; readonly version: string };
+
 export type ApiDefinition = {
   readonly apiId: ApiId;
   readonly orgId: OrgId;
@@ -84,6 +87,8 @@ export type ApiDefinition = {
   readonly authentication?: {
     readonly sources: readonly CredentialSources[];
     readonly strip: boolean;
+    /** Where a key has no entry for the API itself, rights for this one count, by the name of a version. */
+    readonly grantedAs?: GrantedAs;
   };
   /** Which limits of the keys that call it the API leaves out. */
   readonly skipsKeyRate: boolean;

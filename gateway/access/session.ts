@@ -1,5 +1,5 @@
 /** The session of an access key as steps see it: what its holder may do and how much, frozen for as long as the key and its policies stay as they are. */
-import type { RateLimit } from '../../domain/api/definition.ts';
+import type { ApiDefinition, RateLimit } from '../../domain/api/definition.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { OrgId } from '../../domain/ids.ts';
 import type { QuotaTerms } from '../ports.ts';
@@ -64,3 +64,9 @@ export type KeySession = {
   /** Of APIs without an entry. */
   readonly limits: KeyLimits;
 };
+
+/** Under which id a key has its rights for an API: an entry for the API itself comes first. */
+export function rightsId({ rights }: KeySession, { apiId, authentication }: ApiDefinition): string {
+  const as = authentication?.grantedAs;
+  return as === undefined || rights.has(apiId) ? apiId : as.apiId;
+}

@@ -1,4 +1,5 @@
 /** Refuses requests for paths that a key was not granted (api-definition design 9.6). */
+import { rightsId } from '../access/session.ts';
 import type { Context, Step } from '../http/context.ts';
 import { comparable } from '../http/path.ts';
 
@@ -6,7 +7,7 @@ export const granularAccess: Step = function granularAccess(context) {
   const { access, route } = context;
   // Without a session nobody has come this far.
   if (access === undefined) return context.refuse('path_not_granted');
-  const grants = access.rights.get(route.definition.apiId)?.grants;
+  const grants = access.rights.get(rightsId(access, route.definition))?.grants;
   if (grants === undefined) return undefined;
   const { method } = context.head;
   const paths = pathsOf(context);
@@ -15,9 +16,12 @@ export const granularAccess: Step = function granularAccess(context) {
 };
 
 /** Below the listen path, and whole: either may be granted. Each segment is compared decoded, so that `%2F` makes no new one. */
-function pathsOf({ rest, head }: Context): readonly string[] {
+function pathsOf({ rest, head, route }: Context): readonly string[] {
   const below = comparable(rest.charCodeAt(0) === slash ? rest : `/${rest}`);
-  const whole = comparable(head.path);
+  const seen = comparable(head.path);
+  // What was a version inside an API does not see the listen path any more, which its keys may name.
+  const hasMoved = seen === below && route.listenPath !== '/' && route.definition.authentication?.grantedAs;
+  const whole = hasMoved ? comparable(route.listenPath + below) : seen;
   return below === whole ? [below] : [below, whole];
 }
 

@@ -1,4 +1,5 @@
 /** Limits how many requests a key may make in a window, by the quota of the API or of the key itself (api-definition design 11). */
+import { rightsId } from '../access/session.ts';
 import type { Step } from '../http/context.ts';
 import { retryAfter, tellLimit } from '../http/limits.ts';
 import type { Clock, Counters } from '../ports.ts';
@@ -12,10 +13,10 @@ export type KeyQuotaDependencies = {
   readonly alarms: readonly number[];
 };
 
-export const keyQuota = (apiId: string, { counters, clock, headers, alarms }: KeyQuotaDependencies): Step =>
+export const keyQuota = ({ counters, clock, headers, alarms }: KeyQuotaDependencies): Step =>
   function keyQuota(context) {
-    const { access } = context;
-    const quota = access && (access.rights.get(apiId)?.limits ?? access.limits).quota;
+    const { access, route } = context;
+    const quota = access && (access.rights.get(rightsId(access, route.definition))?.limits ?? access.limits).quota;
     if (quota === undefined) return undefined;
     const { allowed, max, spent, remaining, renewsAtMs } = counters.spend(quota.counter, quota);
     const resetMs = renewsAtMs === 0 ? undefined : Math.max(0, renewsAtMs - clock.now());

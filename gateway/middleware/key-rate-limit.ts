@@ -1,5 +1,5 @@
 /** Limits how often a key may call: by the rate of the endpoint, of the API, or of the key itself (api-definition design 11). */
-import type { CountedRate, KeySession, Throttle } from '../access/session.ts';
+import { type CountedRate, type KeySession, rightsId, type Throttle } from '../access/session.ts';
 import type { Context, Step, StepResult } from '../http/context.ts';
 import type { Answer } from '../http/errors.ts';
 import { retryAfter, tellLimit } from '../http/limits.ts';
@@ -16,7 +16,7 @@ export type KeyLimitDependencies = {
 
 type Limit = { readonly name: 'key' | 'endpoint'; readonly rate: CountedRate };
 
-export function keyRateLimit(apiId: string, { counters, headers, recheck }: KeyLimitDependencies): Step {
+export function keyRateLimit({ counters, headers, recheck }: KeyLimitDependencies): Step {
   const take = ({ rate: { counter, rate, perMs } }: Limit): LimitDecision => counters.take(counter, rate, perMs);
   const answered = (context: Context, { name, rate }: Limit, decision: LimitDecision): StepResult => {
     const { remaining, resetMs } = decision;
@@ -26,13 +26,14 @@ export function keyRateLimit(apiId: string, { counters, headers, recheck }: KeyL
     return decision.allowed ? undefined : context.refuse('rate_key', retryAfter(decision.retryAfterMs));
   };
   return function keyRateLimit(context) {
-    const { access } = context;
+    const { access, route } = context;
     // An ignored path has no session, and with it no limit of one.
     if (access === undefined) return undefined;
-    const limit = limitOf(access, apiId, context);
+    const id = rightsId(access, route.definition);
+    const limit = limitOf(access, id, context);
     if (limit === undefined) return undefined;
     const decision = take(limit);
-    const { throttle } = access.rights.get(apiId)?.limits ?? access.limits;
+    const { throttle } = access.rights.get(id)?.limits ?? access.limits;
     if (decision.allowed || throttle === undefined) return answered(context, limit, decision);
     return throttled(context, throttle, () => take(limit)).then(
       (last) => answered(context, limit, last ?? decision) ?? recheck(context, access),
@@ -40,16 +41,16 @@ export function keyRateLimit(apiId: string, { counters, headers, recheck }: KeyL
   };
 }
 
-/** An endpoint that is named counts by itself, and where it has no rate it has no limit. */
-function limitOf(access: KeySession, apiId: string, { head, rest }: Context): Limit | undefined {
-  const rights = access.rights.get(apiId);
+/** `id`: of the entry that counts. An endpoint that is named counts by itself, and where it has no rate it has no limit. */
+function limitOf(access: KeySession, id: string, { head, rest }: Context): Limit | undefined {
+  const rights = access.rights.get(id);
   const endpoint = rights?.endpoint?.(head.method, comparable(rest.startsWith('/') ? rest : `/${rest}`));
   if (endpoint === undefined) {
     const { rate } = rights?.limits ?? access.limits;
     return rate && { name: 'key', rate };
   }
   const { rate, method, template } = endpoint;
-  const counter = `key:${access.keyId}:endpoint:${apiId}:${method} ${template}`;
+  const counter = `key:${access.keyId}:endpoint:${id}:${method} ${template}`;
   return rate && { name: 'endpoint', rate: { ...rate, counter } };
 }
 

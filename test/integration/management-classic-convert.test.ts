@@ -98,8 +98,8 @@ describe('the conversion of a Classic definition with versions inside', () => {
     const codes = Object.fromEntries(shown.warnings.map(({ pointer, code }) => [pointer, code]));
     expect(codes).to.include({
       '/version_data': 'classic_info',
-      '/version_data/versions/v2': 'classic_narrowed',
-      '/version_data/versions/v3~1beta': 'classic_narrowed',
+      '/version_data/versions/v2': 'classic_info',
+      '/version_data/versions/v3~1beta': 'classic_info',
       '/global_rate_limit': 'classic_widened',
       '/CORS': 'classic_narrowed',
       '/proxy/strip_listen_path': 'classic_info',

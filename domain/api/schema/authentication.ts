@@ -97,6 +97,7 @@ const provider = object({
 export const authenticationSchema = block({
   baseIdentityProvider: text,
   stripAuthorizationData: flag,
+  grantedAs: object({ id: filledText, version: filledText }, ['id', 'version']),
   securityProcessingMode: word('legacy', 'compliant'),
   security: list(list(text)),
   securitySchemes: {
