@@ -110,10 +110,12 @@ export const definitionRefused = (problems: readonly Problem[]): Refusal =>
 
 export const bodyUnreadable = (): Refusal => new Refusal('body_unreadable', "Couldn't read body.");
 
-export const bodyMalformed = (reason: string): Refusal =>
-  new Refusal('body_malformed', `request malformed: ${reason}`, [
-    { pointer: '', code: 'body_malformed', message: reason },
-  ]);
+/** `pointer`: where it is wrong; the one with which the reason begins, when no other is named. */
+export function bodyMalformed(reason: string, pointer?: string): Refusal {
+  const own = pointer === undefined ? /^(\/[^\s:]+):? (.+)$/s.exec(reason) : null;
+  const problem = own ? { pointer: own[1] ?? '', message: own[2] ?? '' } : { pointer: pointer ?? '', message: reason };
+  return new Refusal('body_malformed', `request malformed: ${reason}`, [{ ...problem, code: 'body_malformed' }]);
+}
 
 export const extensionMissing = (text: string): Refusal => new Refusal('extension_missing', text);
 

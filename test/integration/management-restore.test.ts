@@ -152,21 +152,22 @@ describe('a restore', () => {
   });
 
   it('refuses what does not read', async () => {
-    const cases: readonly (readonly [JsonObject, string, RegExp])[] = [
-      [{}, 'body_malformed', /at must be/],
+    const cases: readonly (readonly [JsonObject, string, RegExp, pointer?: string])[] = [
+      [{}, 'body_malformed', /at must be/, '/at'],
       [{ at: 'yesterday' }, 'at_invalid', /RFC 3339/],
       [{ at: '99999' }, 'at_invalid', /future/],
-      [{ at: 0, kinds: ['apis'] }, 'body_malformed', /no kind "apis", known are cert, api/],
-      [{ at: 0, kinds: [] }, 'body_malformed', /kinds/],
-      [{ at: 0, keepNew: 'yes' }, 'body_malformed', /keepNew/],
-      [{ at: 0, comment: 1 }, 'body_malformed', /comment/],
-      [{ at: 0, dryRun: true }, 'body_malformed', /no member "dryRun"/],
-      [{ at: 0, kind: ['api'] }, 'body_malformed', /no member "kind", did you mean "kinds"/],
+      [{ at: 0, kinds: ['apis'] }, 'body_malformed', /no kind "apis", known are cert, api/, '/kinds/0'],
+      [{ at: 0, kinds: [] }, 'body_malformed', /kinds/, '/kinds'],
+      [{ at: 0, keepNew: 'yes' }, 'body_malformed', /keepNew/, '/keepNew'],
+      [{ at: 0, comment: 1 }, 'body_malformed', /comment/, '/comment'],
+      [{ at: 0, dryRun: true }, 'body_malformed', /no member "dryRun"/, '/dryRun'],
+      [{ at: 0, kind: ['api'] }, 'body_malformed', /no member "kind", did you mean "kinds"/, '/kind'],
     ];
-    for (const [body, code, text] of cases) {
+    for (const [body, code, text, pointer] of cases) {
       const answer = await restore(body);
       expect([answer.status, answer.json['code']]).to.deep.equal([400, code]);
       expect(answer.json['detail']).to.match(text);
+      if (pointer !== undefined) expect(listOf(answer, 'errors')[0]?.['pointer']).to.equal(pointer);
     }
   });
 

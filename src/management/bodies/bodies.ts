@@ -4,7 +4,7 @@ import getRawBody from 'raw-body';
 import { withOwnNames } from '../../../domain/api/compat-names.ts';
 import { bodyMalformed, bodyUnreadable, nearestName } from '../../../domain/errors.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
-import { isObject } from '../../../domain/json.ts';
+import { isObject, pointerStep } from '../../../domain/json.ts';
 import { Rejection } from '../errors.ts';
 import { parseJson } from './json-text.ts';
 import { readFilePart } from './multipart-body.ts';
@@ -66,7 +66,7 @@ export function readOptions(bytes: Uint8Array, names: readonly string[]): JsonOb
   if (unknown === undefined) return options;
   const nearest = nearestName(unknown, names);
   const hint = nearest === undefined ? `known are ${names.join(', ')}` : `did you mean "${nearest}"?`;
-  throw bodyMalformed(`there is no member ${JSON.stringify(unknown)}, ${hint}`);
+  throw bodyMalformed(`there is no member ${JSON.stringify(unknown)}, ${hint}`, `/${pointerStep(unknown)}`);
 }
 
 export const multipartType = 'multipart/form-data';

@@ -33,14 +33,16 @@ export function refuseUnsafe(root: Json): void {
     if (depth > maxDepth) throw bodyMalformed(`more than ${maxDepth} levels deep at ${level[0]?.[0]}`);
     level = level.flatMap(([pointer, value]) => {
       if (typeof value === 'number' && !Number.isFinite(value))
-        throw bodyMalformed(`number out of range at ${pointer}`);
+        throw bodyMalformed(`number out of range at ${pointer}`, pointer);
       if (typeof value === 'string' && !value.isWellFormed()) {
-        throw bodyMalformed(`half of a surrogate pair in the text at ${pointer || '/'}`);
+        throw bodyMalformed(`half of a surrogate pair in the text at ${pointer || '/'}`, pointer);
       }
       if (typeof value !== 'object' || value === null) return [];
       return Object.entries(value).map(([name, member]) => {
-        if (forbiddenNames.has(name)) throw bodyMalformed(`the name "${name}" is not allowed at ${pointer || '/'}`);
-        if (!name.isWellFormed()) throw bodyMalformed(`half of a surrogate pair in a name at ${pointer || '/'}`);
+        if (forbiddenNames.has(name))
+          throw bodyMalformed(`the name "${name}" is not allowed at ${pointer || '/'}`, `${pointer}/${name}`);
+        if (!name.isWellFormed())
+          throw bodyMalformed(`half of a surrogate pair in a name at ${pointer || '/'}`, pointer);
         return [`${pointer}/${pointerStep(name)}`, member] as const;
       });
     });

@@ -39,7 +39,7 @@ import { versionId } from './version-id.ts';
 export function unwrapped(body: JsonObject): JsonObject {
   const inner = body['api_definition'];
   if (inner === undefined) return body;
-  if (!isObject(inner)) throw bodyMalformed('api_definition must be an object');
+  if (!isObject(inner)) throw bodyMalformed('api_definition must be an object', '/api_definition');
   return inner;
 }
 

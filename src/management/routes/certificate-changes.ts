@@ -32,7 +32,7 @@ const wishOf = (call: Call): CertificateWish => ({
 function textMember(call: Call, name: string): string {
   const value = readOptions(call.body, [name])[name];
   if (typeof value === 'string') return value;
-  throw bodyMalformed(`${name} must be a text`);
+  throw bodyMalformed(`${name} must be a text`, `/${name}`);
 }
 
 const rename = (call: Call, services: Services): Promise<Reply> => {
@@ -43,7 +43,7 @@ const rename = (call: Call, services: Services): Promise<Reply> => {
 /** The reason is the comment of the change. */
 const shred = (call: Call, services: Services): Promise<Reply> => {
   const reason = checkComment(textMember(call, 'reason').trim());
-  if (reason === '') throw bodyMalformed('reason must say why');
+  if (reason === '') throw bodyMalformed('reason must say why', '/reason');
   const context = commandContext(call, reason);
   const options = {
     isForced: booleanParameter(call, 'force'),

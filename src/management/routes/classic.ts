@@ -63,7 +63,7 @@ async function patch(call: Call, { commands, apiCommands }: Services): Promise<R
 
 async function convert(call: Call, { commands, apiCommands }: Services): Promise<Reply> {
   const { to, versions } = readOptions(call.body, ['to', 'versions']);
-  if (to !== 'oas') throw bodyMalformed('to: must be "oas", the one form that a definition is converted to');
+  if (to !== 'oas') throw bodyMalformed('to: must be "oas", the one form that a definition is converted to', '/to');
   const acceptLoss = booleanParameter(call, 'acceptLoss');
   const change = { type: 'ConvertApi', apiId: named(call), acceptLoss, versionIds: idsIn(versions) } as const;
   return commands.run(commandContext(call), apiCommands(change, apiWriteOptions(call)));
@@ -72,7 +72,7 @@ async function convert(call: Call, { commands, apiCommands }: Services): Promise
 function idsIn(versions: Json | undefined): Readonly<Record<string, ApiId>> {
   if (versions === undefined) return {};
   if (!isObject(versions))
-    throw bodyMalformed('versions: must be an object of version names and the ids of their APIs');
+    throw bodyMalformed('versions: must be an object of version names and the ids of their APIs', '/versions');
   const ids = Object.entries(versions).map(([name, id]) => {
     if (typeof id !== 'string') throw invalidId();
     return [name, toApiId(id)] as const;

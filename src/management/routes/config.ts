@@ -91,9 +91,9 @@ async function restore(call: Call, services: Services): Promise<Reply> {
   const names = ['at', 'kinds', 'keepNew', 'allowHoles', 'comment'];
   const { at, kinds, keepNew, allowHoles, comment } = readOptions(call.body, names);
   if (typeof at !== 'string' && !(typeof at === 'number' && Number.isSafeInteger(at) && at >= 0)) {
-    throw bodyMalformed('at must be a time (RFC 3339) or a position');
+    throw bodyMalformed('at must be a time (RFC 3339) or a position', '/at');
   }
-  if (comment !== undefined && typeof comment !== 'string') throw bodyMalformed('comment must be a text');
+  if (comment !== undefined && typeof comment !== 'string') throw bodyMalformed('comment must be a text', '/comment');
   const { orgId } = call.caller;
   const { position, time } = await momentOf(services, orgId, String(at), ['at', '/at']);
   const context = commandContext(call);
@@ -111,17 +111,18 @@ async function restore(call: Call, services: Services): Promise<Reply> {
 function kindsOf(value: Json | undefined): readonly ConfigKind[] {
   if (value === undefined) return restoredKinds;
   const known = configKinds.join(', ');
-  if (!Array.isArray(value) || value.length === 0) throw bodyMalformed(`kinds must be a list of some of ${known}`);
-  return value.map((name): ConfigKind => {
+  if (!Array.isArray(value) || value.length === 0)
+    throw bodyMalformed(`kinds must be a list of some of ${known}`, '/kinds');
+  return value.map((name, index): ConfigKind => {
     const kind = configKinds.find((one) => one === name);
-    if (kind === undefined) throw bodyMalformed(`kinds: there is no kind ${JSON.stringify(name)}, known are ${known}`);
-    return kind;
+    if (kind !== undefined) return kind;
+    throw bodyMalformed(`kinds: there is no kind ${JSON.stringify(name)}, known are ${known}`, `/kinds/${index}`);
   });
 }
 
 function flagOf(name: string, value: Json | undefined): boolean {
   if (value === undefined || typeof value === 'boolean') return value ?? false;
-  throw bodyMalformed(`${name} must be true or false`);
+  throw bodyMalformed(`${name} must be true or false`, `/${name}`);
 }
 
 const { queryParameter } = parameter;

@@ -130,9 +130,9 @@ async function rollback(call: Call, { commands, apiCommands }: Services): Promis
   const apiId = apiIdOf(call);
   const { revision, comment } = readOptions(call.body, ['revision', 'comment']);
   if (typeof revision !== 'number' || !Number.isSafeInteger(revision) || revision < 0) {
-    throw bodyMalformed('revision must be a whole number from 0');
+    throw bodyMalformed('revision must be a whole number from 0', '/revision');
   }
-  if (comment !== undefined && typeof comment !== 'string') throw bodyMalformed('comment must be a text');
+  if (comment !== undefined && typeof comment !== 'string') throw bodyMalformed('comment must be a text', '/comment');
   const context = commandContext(call);
   const reason = comment === undefined ? (context.comment ?? '') : checkComment(comment);
   const change = { type: 'RollbackApi', apiId, toRevision: BigInt(revision), reason } as const;

@@ -3,6 +3,7 @@
 import { durationMs } from '../../../domain/api/duration.ts';
 import { nearestName, type Problem } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
+import { pointerStep } from '../../../domain/json.ts';
 import type { TokenTerms } from '../../../domain/token.ts';
 import { readJsonObject } from '../bodies/bodies.ts';
 import { lateSchema } from '../bodies/late-schema.ts';
@@ -35,7 +36,7 @@ export function createTokenBodies(roles: Roles): TokenBodies {
       if (validate(value)) return value;
       const problems = validate.errors.map(({ instancePath, keyword, message = '', params }) => {
         const key = String(params['additionalProperty'] ?? params['missingProperty'] ?? '');
-        return problem(`${instancePath}${key === '' ? '' : `/${key}`}`, keyword, message);
+        return problem(`${instancePath}${key === '' ? '' : `/${pointerStep(key)}`}`, keyword, message);
       });
       throw refused(problems);
     };

@@ -76,6 +76,22 @@ describe('refusals', () => {
   });
 });
 
+describe('a body that is malformed', () => {
+  const rows: readonly [name: string, args: Parameters<typeof bodyMalformed>, pointer: string, message: string][] = [
+    ['is wrong at the place with which the reason begins', ['/name is required'], '/name', 'is required'],
+    ['also where a colon follows it', ['/0/value: is required'], '/0/value', 'is required'],
+    ['is wrong where it is said to be', ['at must be a time', '/at'], '/at', 'at must be a time'],
+    ['is wrong as a whole else', ['the JSON must be an object'], '', 'the JSON must be an object'],
+  ];
+  for (const [name, args, pointer, message] of rows) {
+    it(name, () => {
+      const refusal = bodyMalformed(...args);
+      expect(refusal.message).to.equal(`request malformed: ${args[0]}`);
+      expect(refusal.problems).to.deep.equal([{ pointer, code: 'body_malformed', message }]);
+    });
+  }
+});
+
 describe('nearestName', () => {
   const known = ['listenPath', 'customDomain', 'authentication', 'tls'];
   const names: readonly [name: string, nearest: string | undefined][] = [
