@@ -30,7 +30,16 @@ import type { Clock, Counters, Log } from './ports.ts';
 import { Reloads } from './reload.ts';
 import { defaultGatewaySettings, type GatewaySettings } from './settings.ts';
 import { keyChecks } from './stack.ts';
-import { configOf, healthOf, readinessOf, reloadAnswer, reportOf, revisionNumber, type Standing } from './standing.ts';
+import {
+  configOf,
+  healthOf,
+  helloOf,
+  readinessOf,
+  reloadAnswer,
+  reportOf,
+  revisionNumber,
+  type Standing,
+} from './standing.ts';
 import { Agents } from './upstream/agents.ts';
 
 type Address = { readonly host: string; readonly port: number };
@@ -149,7 +158,7 @@ class RunningGateway implements Gateway {
       table: () => this.#compiled?.table,
       ended: (context) => this.#record(context),
       reviews: { sessionOf: this.#callers.sessionOf, checks: keyChecks(clock), everyMs: settings.keyReviewMs },
-      hello: () => JSON.stringify(healthOf(this.#standing())),
+      hello: () => JSON.stringify(helloOf(this.#standing())),
       ...{ log, clock, ...settings },
     });
     this.#control = new ControlServer({

@@ -78,12 +78,16 @@ export function healthOf(standing: Standing): Health {
       feed: {
         status: isFeedSilent ? 'warn' : 'pass',
         componentType: 'component',
-        output: trouble ? `${trouble.code}: ${trouble.message}` : heard,
+        output: trouble ? clear(`${trouble.code}: ${trouble.message}`) : heard,
       },
       ...eventHealth(events),
     },
   };
 }
+
+/** For everybody who reaches the proxy listener: what is wrong with the feed, and nothing of where it comes from. */
+export const helloOf = ({ trouble, ...standing }: Standing): Health =>
+  healthOf({ ...standing, trouble: trouble && { ...trouble, message: 'the control listener says more' } });
 
 /** Handlers of events, as soon as there are some. */
 function eventHealth({ isOpen, waiting, counts }: EventStanding): Readonly<Record<string, unknown>> {

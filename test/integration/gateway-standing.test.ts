@@ -53,6 +53,19 @@ describe('readiness of a node', () => {
     expect(health).to.contain('unreachable: nobody answers');
   });
 
+  it('tells everybody that management is away, and only on the control listener where that is; no password to anybody', async () => {
+    await using gateway = await startWithEcho();
+    breakFeed(gateway.feed, new FeedRefusal('unreachable', 'https://me:Pass-71@10.1.2.3:3000 does not answer'));
+    const texts = async (): Promise<readonly string[]> => {
+      const both = [body(`${gateway.url}/hello`), body(`${gateway.control}/healthz`)];
+      return (await Promise.all(both)).map((one) => JSON.stringify(one));
+    };
+    await eventually(async () => (await texts()).every((text) => text.includes('unreachable')));
+    const [hello, health] = await texts();
+    expect(hello).not.to.contain('10.1.2.3');
+    expect(health).to.contain('10.1.2.3:3000 does not answer').and.not.to.contain('Pass-71');
+  });
+
   it('ends when nobody has confirmed the configuration for too long; traffic goes on', async () => {
     const clock = movedClock();
     await using gateway = await startWithEcho({ clock, settings: { maxStalenessMs: 60_000 } });
