@@ -33,7 +33,7 @@ const commands: readonly Row[] = [
   },
   {
     name: 'import',
-    summary: 'an OpenAPI document as a new API',
+    summary: 'an OpenAPI document or a Classic definition as a new API',
     load: async () => (await import('./cli/import.ts')).importApi,
   },
   {

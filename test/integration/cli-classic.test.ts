@@ -1,4 +1,5 @@
 /** Classic definitions on the command line: switched on and off, converted, and exported in either written form. */
+import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import type { JsonObject } from '../../domain/event.ts';
@@ -37,6 +38,46 @@ describe('svc against Classic definitions', () => {
     definition: { location: 'header', key: 'x-v' },
     version_data: { not_versioned: false, default_version: 'v1', versions: { v1: {}, v2: {}, 'a=b': {} } },
   };
+
+  const imported = async (definition: JsonObject, ...args: readonly string[]): Promise<Outcome> => {
+    writeFileSync(folder.file('classic.json'), JSON.stringify(definition));
+    return run('import', 'classic.json', ...args);
+  };
+  const orders = classicDefinition('orders', 'http://127.0.0.1:9001/');
+
+  it('imports one, bare or wrapped, and under another id', async () => {
+    const made = await imported({ api_definition: orders }, '--comment', 'from the old gateway');
+    expect([made.code, made.out], made.err).to.deep.equal([0, 'orders\n']);
+    expect((await management.call('GET', '/api/apis/orders')).headers.get('x-svc-api-kind')).to.equal('classic');
+    const { json: history } = await management.call('GET', '/api/apis/orders/revisions');
+    expect(at(history, 'revisions')).to.have.nested.property('[0].comment', 'from the old gateway');
+    expect((await imported(orders)).code).to.equal(3);
+    const proxy = { ...(orders['proxy'] as JsonObject), listen_path: '/other/' };
+    const other = await imported({ ...orders, proxy }, '--api-id', 'other');
+    expect([other.code, other.out], other.err).to.deep.equal([0, 'other\n']);
+  });
+
+  it('says of one that it imports what is lost, and stores it only with leave without what is not offered', async () => {
+    const lossy = { ...orders, graphql: { enabled: true }, notifications: { shared_secret: 'x' } };
+    const refused = await imported(lossy);
+    expect([refused.code, refused.out]).to.deep.equal([1, '']);
+    expect(refused.err).to.contain('graphql').and.to.contain('--accept-loss').and.not.to.contain('acceptLoss');
+    const dry = await imported(lossy, '--accept-loss', '--dry-run');
+    expect(dry.code, dry.err).to.equal(0);
+    expect((await management.call('GET', '/api/apis/orders')).status).to.equal(404);
+    const made = await imported(lossy, '--accept-loss');
+    expect([made.code, made.out], made.err).to.deep.equal([0, 'orders\n']);
+    expect(made.err).to.match(/^classic\.json: \/graphql: unsupported: /m);
+    expect(made.err).to.match(/^classic\.json: \/notifications: info: /m);
+  });
+
+  it('refuses flags of an import that a definition says itself', async () => {
+    const { code, err } = await imported(orders, '--listen-path', '/x/');
+    expect([code, err]).to.deep.equal([
+      2,
+      'svc: --listen-path is for OpenAPI documents; a Classic definition says it itself\n',
+    ]);
+  });
 
   it('switches one off and on', async () => {
     await create();

@@ -168,7 +168,13 @@ describe('svc import', () => {
     const plain = { openapi: '3.0.3', info: { title: 'Orders', version: '1' }, paths: {} };
     const upstream = ['--upstream-url', 'http://127.0.0.1:9/'];
     const rows: readonly (readonly [document: object, args: readonly string[], code: number, text: RegExp])[] = [
-      [{ a: 1 }, [], 2, /doc\.json is no OpenAPI 3\.0 or 3\.1 document: it has no member "openapi"/],
+      [
+        { a: 1 },
+        [],
+        2,
+        /doc\.json is no OpenAPI 3\.0 or 3\.1 document: it has no member "openapi"; a Classic definition has "proxy"/,
+      ],
+      [plain, ['--accept-loss'], 2, /--accept-loss is for Classic definitions/],
       [{ swagger: '2.0' }, [], 2, /it says swagger: "2\.0"; convert it first/],
       [{ ...plain, openapi: '4.0.0' }, [], 2, /it says openapi: "4\.0\.0"; convert it first/],
       [{ ...plain, 'x-svc-api-gateway': {} }, [], 2, /has a gateway extension .*; use svc apply/],
