@@ -1,4 +1,4 @@
-/** Refuses requests for paths that a key was not granted (api-definition design 9.6). */
+/** Refuses requests for paths that a key was not granted, or that may be others at the upstream (api-definition design 9.6). */
 import { rightsId } from '../access/session.ts';
 import type { Context, Step } from '../http/context.ts';
 import { comparable } from '../http/path.ts';
@@ -9,7 +9,8 @@ export const granularAccess: Step = function granularAccess(context) {
   if (access === undefined) return context.refuse('path_not_granted');
   const grants = access.rights.get(rightsId(access, route.definition))?.grants;
   if (grants === undefined) return undefined;
-  const { method } = context.head;
+  const { method, path: asked } = context.head;
+  if (asked.includes('..') && climbing.test(asked)) return context.refuse('path_not_granted');
   const paths = pathsOf(context);
   for (const grant of grants) for (const path of paths) if (grant(method, path)) return undefined;
   return context.refuse('path_not_granted');
@@ -24,5 +25,11 @@ function pathsOf({ rest, head, route }: Context): readonly string[] {
   const whole = hasMoved ? comparable(route.listenPath + below) : seen;
   return below === whole ? [below] : [below, whole];
 }
+
+/**
+ * What an upstream takes for a way up that decodes a segment before it parts it, or takes parameters out of it. Plain ones
+ * are not in a normal form, whose escapes are in capitals.
+ */
+const climbing = /(?:\/|%2F|%5C)\.\.(?:\/|%2F|%5C|;|%3B|$)/;
 
 const slash = 47;
