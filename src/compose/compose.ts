@@ -1,16 +1,12 @@
 /** The composition root: from settings to running roles, and back down in reverse order. */
 import { shortPosition } from '../../domain/event-store.ts';
-import { startPump } from '../../pump/pump.ts';
 import type { Settings, SinkSettings } from '../config/settings.ts';
-import { openEmbeddedRecordLog } from '../stores/records/embedded-record-log.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
 import { localUrl } from './addresses.ts';
 import { type Addresses, announceStart } from './announce.ts';
 import { makeDataFolder } from './data-folder.ts';
-import { ensureSampleApi, sampleUpstreamPort, startSampleUpstream } from './demo.ts';
 import { openSource } from './feed.ts';
-import { startGatewayRole } from './gateway.ts';
-import { type ManagementRole, startManagementRole } from './management.ts';
+import type { ManagementRole } from './management.ts';
 import type { Reread } from './renew.ts';
 
 type Role = 'management' | 'gateway' | 'pump';
@@ -28,24 +24,26 @@ export type ComposeOptions = {
 
 export type Running = { readonly addresses: Addresses; stop(): Promise<void> };
 
-/** When a part does not start, the parts that did are stopped again before this rejects. */
+/** When a part does not start, the parts that did are stopped again before this rejects. Only roles that run are loaded. */
 export async function compose(given: Settings, options: ComposeOptions): Promise<Running> {
   const { roles, isDemo } = options;
   const settings = isDemo ? demoSettings(given) : given;
   makeDataFolder(settings.dataDirectory);
   await using stack = new AsyncDisposableStack();
-  const upstream = isDemo && roles.includes('gateway') ? await startSampleUpstream(sampleUpstreamPort) : undefined;
+  const demo = isDemo && roles.includes('gateway') ? await import('./demo.ts') : undefined;
+  const upstream = await demo?.startSampleUpstream(demo.sampleUpstreamPort);
   if (upstream) stack.defer(() => upstream.stop());
-  const management = roles.includes('management') ? await startManagementRole(settings, options, stack) : undefined;
-  const carried = await startTraffic(settings, options, management, stack);
+  const plane = roles.includes('management') ? await import('./management.ts') : undefined;
+  const management = await plane?.startManagementRole(settings, options, stack);
+  const carried = roles.some(carriesTraffic) ? await startTraffic(settings, options, management, stack) : {};
   const managementUrl = await management?.listen();
   const addresses: Addresses = {
     ...carried,
     ...(managementUrl === undefined ? {} : { management: managementUrl }),
     ...(upstream ? { upstream: upstream.url } : {}),
   };
-  const sample =
-    management && upstream ? await ensureSampleApi(management, managementUrl ?? '', upstream.url) : undefined;
+  const isSampled = management !== undefined && upstream !== undefined;
+  const sample = isSampled ? await demo?.ensureSampleApi(management, managementUrl ?? '', upstream.url) : undefined;
   const revision = management ? shortPosition(await management.store.head()) : undefined;
   announceStart(options.announce, {
     settings,
@@ -59,6 +57,8 @@ export async function compose(given: Settings, options: ComposeOptions): Promise
   return { addresses, stop: () => running.disposeAsync() };
 }
 
+const carriesTraffic = (role: Role): boolean => role !== 'management';
+
 /** The record log with those who write and read it: the gateway stops before the pump, so that the pump sees its end. */
 async function startTraffic(
   settings: Settings,
@@ -66,11 +66,13 @@ async function startTraffic(
   management: ManagementRole | undefined,
   stack: AsyncDisposableStack,
 ): Promise<Addresses> {
+  const { openEmbeddedRecordLog } = await import('../stores/records/embedded-record-log.ts');
   const { fsync, maxBytes, maxAgeMs } = settings.analytics;
   const records = openEmbeddedRecordLog({ directory: recordDirectory(settings), fsync, maxBytes, maxAgeMs, log });
   stack.defer(() => records.close());
   let addresses: Addresses = {};
   if (roles.includes('pump')) {
+    const { startPump } = await import('../../pump/pump.ts');
     const { listen, sinks } = settings.pump;
     const pump = await startPump({ log: records, sinks, listen, logger: log, dataDirectory: settings.dataDirectory });
     stack.defer(() => pump.stop(pumpStopMs));
@@ -78,6 +80,7 @@ async function startTraffic(
       addresses = { ...addresses, pump: localUrl({ host: pump.address.address, port: pump.address.port }) };
   }
   if (roles.includes('gateway')) {
+    const { startGatewayRole } = await import('./gateway.ts');
     const { url, controlUrl } = await startGatewayRole(settings, {
       source: openSource(settings, management?.feed, log, stack),
       // What another management plane sends is sealed for the key of this node.
