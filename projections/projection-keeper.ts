@@ -95,6 +95,7 @@ export class ProjectionKeeper {
       lag,
       lagSeconds: isBehind ? Math.max(0, now() - run.atHeadMs) / 1_000 : 0,
       state,
+      isLate: this.#projection.isLate ?? false,
       reason,
       parked: models.parked(this.#name),
       rebuild: this.#rebuildStatus(head),

@@ -24,6 +24,8 @@ export type ProjectionStatus = {
   /** Since it was at the head of the log. */
   readonly lagSeconds: number;
   readonly state: RunState;
+  /** As `Projection.isLate`. */
+  readonly isLate: boolean;
   /** Why it is stopped or retrying. */
   readonly reason: string | undefined;
   readonly parked: readonly ParkedEvent[];

@@ -24,6 +24,8 @@ export type Projection = {
   readonly superseded?:
     | 'nothing'
     | ((stored: StoredEvent, documents: DocumentReader) => readonly DocumentChange[] | undefined);
+  /** A node is ready before it has been folded for the first time; its reads say 503 until then. Absent: a node waits for it. */
+  readonly isLate?: true;
   /** Pure but for reads of its own documents, which already contain the changes of earlier events. */
   apply(event: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[];
 };

@@ -52,19 +52,38 @@ export async function startFirstFold({
   const isWhole = ({ name }: Projection): boolean => models.generations(name).some((generation) => generation.isWhole);
   if (projections.every(isWhole) || /^memory:/i.test(place.storeUrl) || !severalConnectionsAreSafe()) return undefined;
   if (!(await isLong(store, fewEvents))) return undefined;
-  const [slow, quick] = [projections.filter(isSlow), projections.filter((projection) => !isSlow(projection))];
-  return together([slow, quick].map((group) => fold(group, place, log)));
+  const [late, awaited] = [projections.filter(isLate), projections.filter((projection) => !isLate(projection))];
+  const groups = [awaited, late].filter((group) => !group.every(isWhole));
+  return inTurn(groups, (group) => fold(group, place, log));
 }
 
-/** One document per event takes most of the time. What serves and what gateways run from is there before. */
-const isSlow = ({ name }: Projection): boolean => name === 'history';
+const isLate = (projection: Projection): boolean => projection.isLate ?? false;
 
-function together(folds: readonly FirstFold[]): FirstFold {
+/** What nobody waits for takes no core from what a node needs to be ready. */
+function inTurn(
+  groups: readonly (readonly Projection[])[],
+  start: (group: readonly Projection[]) => ThreadFold,
+): FirstFold {
+  const isToCome = new Set(groups.flat().map(({ name }) => name));
+  let isStopped = false;
+  let current: ThreadFold | undefined;
+  async function run(): Promise<void> {
+    for (const group of groups) {
+      if (!isStopped) {
+        current = start(group);
+        await current.ended;
+      }
+      for (const { name } of group) isToCome.delete(name);
+    }
+  }
+  const ended = run();
   return {
-    isGoing: (projection) => folds.some((one) => one.isGoing(projection)),
-    ended: Promise.all(folds.map(({ ended }) => ended)).then(() => undefined),
-    stop: async () => {
-      await Promise.all(folds.map((one) => one.stop()));
+    isGoing: (projection) => isToCome.has(projection),
+    ended,
+    async stop() {
+      isStopped = true;
+      current?.stop();
+      await ended;
     },
   };
 }
@@ -74,7 +93,9 @@ const isLong = async (store: EventStore, fewEvents: number): Promise<boolean> =>
     ? Number(await store.head()) > fewEvents
     : !(await store.readAll({ after: '', limit: firstPage })).atHead;
 
-function fold(group: readonly Projection[], place: FirstFoldPlace, log: Log): FirstFold {
+type ThreadFold = { readonly ended: Promise<void>; stop(): void };
+
+function fold(group: readonly Projection[], place: FirstFoldPlace, log: Log): ThreadFold {
   const projections = group.map(({ name }) => name);
   const thread = new Worker(new URL(`./first-fold-worker${extname(import.meta.filename)}`, import.meta.url), {
     name: 'first-fold',
@@ -91,11 +112,9 @@ function fold(group: readonly Projection[], place: FirstFoldPlace, log: Log): Fi
   // Whatever it was, the projector of this thread meets it again and says so in its status.
   thread.on('error', (error) => log.warn('the first fold goes on among requests', { reason: String(error) }));
   return {
-    isGoing: (projection) => isGoing && projections.includes(projection),
     ended,
-    async stop() {
+    stop() {
       if (isGoing) thread.postMessage('stop');
-      await ended;
     },
   };
 }

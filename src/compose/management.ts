@@ -9,7 +9,6 @@ import { secretsFrom } from '../management/definitions/definition-secrets.ts';
 import { createFeed } from '../management/fleet/feed.ts';
 import { createNodes } from '../management/fleet/nodes.ts';
 import { sealerOf } from '../management/held-secrets.ts';
-import { createManagement } from '../management/server.ts';
 import { exportAudit } from '../stores/integrity/export-audit.ts';
 import { measuredEventStore } from '../stores/measured-event-store.ts';
 import { openSqliteReadModels, type SqliteReadModels } from '../stores/models/sqlite-read-models.ts';
@@ -50,11 +49,13 @@ export async function startManagementRole(
   const { cells, keyRing, models, ...opened } = await openStores(settings, log, stack);
   const metrics = createMetrics({ version });
   const store = measuredEventStore(opened.store, metrics.appends);
+  const { projector, background, firstFold } = await startFolding(settings, { store, models, log }, stack);
+  // What answers requests is loaded while threads fold a long log.
+  const { createManagement } = await import('../management/server.ts');
   const now = (): Date => new Date();
   const orgId = await ensureOrganisation(store, now);
   const adminToken = ensureAdminToken(directory, management.bootstrapToken);
   await ensureBootstrapToken(store, orgId, adminToken.token, now);
-  const { projector, background, firstFold } = await startFolding(settings, { store, models, log }, stack);
   metrics.watchStore(store);
   metrics.watchProjections(projector);
   const signer = await openSigningKey({ cells, keyRing });

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../domain/event.ts';
 import { EventStoreError, forwardedStore } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { openApi } from '../support/documents.ts';
+import { eventually } from '../support/eventually.ts';
 import { named } from '../support/management-refusals.ts';
 import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
 
@@ -183,6 +184,34 @@ describe('the management API of history', () => {
         expect(answer.status, path).to.equal(200);
         expect(((await answer.json()) as JsonObject)['status'], path).to.equal('pass');
       }
+    });
+
+    it('does not wait for the history to be folded for the first time, which says so until then', async () => {
+      const folded = new Set<string>();
+      await using made = await startTestManagement({ mayFold: (name) => folded.has(name) });
+      const ready = async () => {
+        const answer = await fetch(`${made.url}/readyz`);
+        return { status: answer.status, ...((await answer.json()) as JsonObject) };
+      };
+      const unready = await ready();
+      expect(unready).to.include({ status: 'fail' });
+      expect(unready['output'])
+        .to.match(/^catching up: apis, certs, gateway_config/)
+        .and.not.match(/history/);
+      for (const name of ['apis', 'certs', 'gateway_config', 'nodes', 'tokens']) folded.add(name);
+      for (const name of ['keys', 'policies', 'organisations', 'webhooks']) folded.add(name);
+      await eventually(async () => (await ready())['status'] === 'pass');
+      expect((await made.call('POST', '/api/apis/streams', named('early'))).status).to.equal(200);
+      expect((await made.call('GET', '/api/apis/early')).status).to.equal(200);
+      const early = await made.call('GET', '/api/apis/early/revisions');
+      expect([early.status, early.headers.get('retry-after')]).to.deep.equal([503, '1']);
+      expect(early.json['Message']).to.equal('The read models are folded from the log for the first time');
+      folded.add('history');
+      const revisions = await eventually(async () => {
+        const { status, json } = await made.call('GET', '/api/apis/early/revisions');
+        return status === 200 && (json['revisions'] as readonly JsonObject[]);
+      });
+      expect(revisions.map(({ type }) => type)).to.deep.equal(['ApiActivated', 'ApiDefinitionCreated']);
     });
 
     it('names its parts and the revision', async () => {

@@ -68,12 +68,14 @@ export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'cre
   readonly isInstalled?: boolean;
   /** Beside those of the product. */
   readonly projections?: readonly Projection[];
+  /** Whether a projection is folded by this node, as in `ProjectorOptions`; the others wait. */
+  readonly mayFold?: (name: string) => boolean;
   /** Puts something around the log that commands and reads get; projections follow the log itself. */
   readonly wrap?: (store: MemoryEventStore) => EventStore;
 };
 
 export async function startTestManagement(options: TestManagementOptions = {}): Promise<TestManagement> {
-  const { wrap = (store) => store, settings, projections = [], isInstalled = false, ...rest } = options;
+  const { wrap = (store) => store, settings, projections = [], isInstalled = false, mayFold, ...rest } = options;
   const folder = temporaryFolder('svc-management-');
   const store = new MemoryEventStore();
   const models = openSqliteReadModels(':memory:');
@@ -99,6 +101,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
       ...projections,
     ],
     log,
+    ...(mayFold ? { mayFold } : {}),
   });
   const metrics = createMetrics({ version: 'test' });
   const chained = chainedEventStore(measuredEventStore(wrap(store), metrics.appends));
