@@ -31,10 +31,12 @@ describe('deliveries to a webhook', () => {
   const ids = (body: JsonObject) => (body['deliveries'] as readonly JsonObject[]).map(({ id }) => id);
 
   it('are those of every node, newest first', async () => {
-    const { status, text, json: body } = await get();
+    const { status, text, headers, json: body } = await get();
     expect(status, text).to.equal(200);
     expect(ids(body)).to.deep.equal(['d4', 'd3', 'd2', 'd1']);
     expect(body).to.include({ next: null, total: 4 });
+    // It is a page like others.
+    expect(headers.get('ratelimit-policy')).to.match(/^"token";q=\d+;w=\d+$/);
     expect((body['deliveries'] as readonly JsonObject[])[0]).to.deep.equal({
       ...{ node: 'edge-2', id: 'd4', apiId: 'orders', trigger: 'AuthFailure', eventId: 'e4', state: 'retrying' },
       ...{ attempts: 9, lastStatus: null, error: 'connect ECONNREFUSED', raisedAt: '2026-03-01T00:00:04.000Z' },

@@ -39,6 +39,7 @@ export function createDeliveries(cells: SharedCells): Deliveries {
       await cells.write(key, JSON.stringify(entries), version);
     }
   };
+  const everyCell = cellsAsRead(cells);
   return {
     async take(node, changed) {
       if (changed.length === 0) return;
@@ -52,19 +53,39 @@ export function createDeliveries(cells: SharedCells): Deliveries {
       }
     },
     async list(orgId, webhookId) {
-      const found = await cells.list(prefix);
+      const found = await everyCell();
       return found
-        .flatMap(({ key, value }) => {
-          const node = key.slice(prefix.length, key.lastIndexOf('/'));
-          return (JSON.parse(value) as Entry[]).map(({ delivery }) => ({ node, ...delivery }));
-        })
-        .filter((delivery) => delivery.webhookId === webhookId && delivery.orgId === orgId)
+        .flatMap(({ byWebhook }) => byWebhook.get(webhookId) ?? [])
+        .filter((delivery) => delivery.orgId === orgId)
         .toSorted(newestFirst);
     },
     async forget(node) {
       for (const { key } of await cells.list(folderOf(node))) await cells.remove(key);
     },
   };
+}
+
+type ReadCell = { readonly value: string; readonly byWebhook: ReadonlyMap<string, readonly NodeDelivery[]> };
+
+/** A page costs the cells that changed since the last one: what stands in the others is known. */
+function cellsAsRead(cells: Pick<SharedCells, 'list'>): () => Promise<readonly ReadCell[]> {
+  let known: ReadonlyMap<string, ReadCell> = new Map();
+  return async () => {
+    const found = await cells.list(prefix);
+    known = new Map(
+      found.map(({ key, value }) => {
+        const before = known.get(key);
+        return [key, before?.value === value ? before : { value, byWebhook: byWebhookOf(key, value) }] as const;
+      }),
+    );
+    return [...known.values()];
+  };
+}
+
+function byWebhookOf(key: string, value: string): ReadCell['byWebhook'] {
+  const node = key.slice(prefix.length, key.lastIndexOf('/'));
+  const all = (JSON.parse(value) as Entry[]).map(({ delivery }) => ({ node, ...delivery }));
+  return Map.groupBy(all, ({ webhookId }) => webhookId);
 }
 
 const folderOf = (node: string): string => `${prefix}${node}/`;

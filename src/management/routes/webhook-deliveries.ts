@@ -64,7 +64,6 @@ export const webhookDeliveryRoutes: readonly Route[] = [
     tag: 'webhooks',
     form: 'documented',
     scope: 'webhooks:read',
-    isHeavy: true,
     method: 'GET',
     path: '/api/webhooks/{webhookId}/deliveries',
     operationId: 'listWebhookDeliveries',

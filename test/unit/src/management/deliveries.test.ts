@@ -50,6 +50,21 @@ describe('deliveries', () => {
     ]);
   });
 
+  it('are listed as they are now, also by who has listed them before', async () => {
+    const cells = memoryCells();
+    const [one, other] = [createDeliveries(cells), createDeliveries(cells)];
+    const found = async () => (await other.list(acme, alarms)).map(({ node, id, state }) => `${node} ${id} ${state}`);
+    await one.take('edge-1', [webhookDelivery(1, { state: 'retrying' })]);
+    expect(await found()).to.deep.equal(['edge-1 d1 retrying']);
+    await one.take('edge-1', [webhookDelivery(1), webhookDelivery(2)]);
+    expect(await found()).to.deep.equal(['edge-1 d2 delivered', 'edge-1 d1 delivered']);
+    await one.forget('edge-1');
+    expect(await found()).to.deep.equal([]);
+    // The cell begins anew, with the version that it had.
+    await one.take('edge-1', [webhookDelivery(3)]);
+    expect(await found()).to.deep.equal(['edge-1 d3 delivered']);
+  });
+
   it('are kept a thousand for each node: the oldest give way', async () => {
     const cells = memoryCells();
     const deliveries = createDeliveries(cells);
