@@ -6,7 +6,7 @@ import { type ApiKind, gatewayExtension } from '../../../domain/api/definition.t
 import type { ImportSettings } from '../../../domain/api/query-settings.ts';
 import type { PublicGateway } from '../../../domain/api/servers.ts';
 import type { TakenSecrets } from '../../../domain/document-secrets.ts';
-import { definitionInvalid, type Problem, type Warning } from '../../../domain/errors.ts';
+import { definitionInvalid, definitionRefused, type Problem, type Warning } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import type { EventStore } from '../../../domain/event-store.ts';
 import type { ApiId, OrgId } from '../../../domain/ids.ts';
@@ -100,4 +100,11 @@ export function refuseUnknown(warnings: readonly Warning[]): void {
     .filter(({ code }) => code === 'unknown_key')
     .map(({ pointer, code, text }): Problem => ({ pointer, code, message: text }));
   if (problems.length > 0) throw definitionInvalid(problems.slice(0, maxRemarks));
+}
+
+/** What is wrong with a document; `stage`: what of the check found it. */
+export function refuseProblems(problems: readonly Problem[], stage: 'schema' | 'rules' | undefined): void {
+  if (problems.length === 0) return;
+  const shown = problems.slice(0, maxRemarks);
+  throw stage === 'schema' ? definitionInvalid(shown) : definitionRefused(shown);
 }

@@ -2,7 +2,7 @@
 import { isClassic } from '../../../domain/api/classic/codec.ts';
 import { type ApiDocument, gatewayExtension } from '../../../domain/api/definition.ts';
 import { type SettleInput, settle } from '../../../domain/api/import-settings.ts';
-import { definitionInvalid, definitionRefused, type Problem } from '../../../domain/errors.ts';
+import type { Problem } from '../../../domain/errors.ts';
 import { apiStream } from '../../../domain/ids.ts';
 import { objectAt, withMember } from '../../../domain/json.ts';
 import { Rejection } from '../errors.ts';
@@ -17,6 +17,7 @@ import {
   maxRemarks,
   type NextDocument,
   type Options,
+  refuseProblems,
   refuseUnknown,
   storedOf,
 } from './api-change.ts';
@@ -52,10 +53,7 @@ export async function nextFromBody(
   const held = current ? await openDocument(secrets, apiStream(apiId), current) : undefined;
   const taken = takeApiSecrets(settled.document, held);
   const checked = check({ apiId, orgId, kind, document: taken.clear });
-  if (checked.problems.length + taken.problems.length > 0) {
-    const problems = [...checked.problems, ...taken.problems].slice(0, maxRemarks);
-    throw checked.stage === 'schema' ? definitionInvalid(problems) : definitionRefused(problems);
-  }
+  refuseProblems([...checked.problems, ...taken.problems], checked.stage);
   const warnings = [...change.remarks, ...settled.warnings, ...checked.warnings];
   if (isStrict) refuseUnknown(warnings);
   return { kind, settled: { ...settled, ...storedOf(taken), warnings: bounded(warnings) } };

@@ -10,7 +10,6 @@ import {
   apiUnknown,
   bodyMalformed,
   definitionInvalid,
-  definitionRefused,
   kindMismatch,
   type Problem,
   type Warning,
@@ -29,6 +28,7 @@ import {
   maxRemarks,
   type NextDocument,
   type Options,
+  refuseProblems,
   refuseUnknown,
   storedOf,
 } from './api-change.ts';
@@ -93,12 +93,6 @@ function withIds(
       text: `is "${value}" here; the value in the body is ignored`,
     }));
   return { document: { ...given, id: dbId, api_id: apiId, org_id: orgId }, warnings };
-}
-
-function refuseProblems(problems: readonly Problem[], stage: 'schema' | 'rules' | undefined): void {
-  if (problems.length === 0) return;
-  const shown = problems.slice(0, maxRemarks);
-  throw stage === 'schema' ? definitionInvalid(shown) : definitionRefused(shown);
 }
 
 function refuseUnsupported(losses: readonly Loss[]): void {

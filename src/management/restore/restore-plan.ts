@@ -6,8 +6,6 @@ import type { JsonObject } from '../../../domain/event.ts';
 import type { EventStore, Position } from '../../../domain/event-store.ts';
 import type { DomainEvent } from '../../../domain/events.ts';
 import { type CertId, type OrgId, toApiId, toKeyHash, toPolicyId, toWebhookId } from '../../../domain/ids.ts';
-import { key } from '../../../domain/key.ts';
-import { policy } from '../../../domain/policy.ts';
 import {
   needsKey,
   type Restored,
@@ -17,7 +15,6 @@ import {
   restorePolicy,
   restoreWebhook,
 } from '../../../domain/restore.ts';
-import { webhook } from '../../../domain/webhook.ts';
 import type { CheckApi } from '../../../gateway/check-api.ts';
 import type { DocumentReader } from '../../../projections/read-model-store.ts';
 import type { HistoryReads } from '../../../projections/whole-entries.ts';
@@ -215,13 +212,28 @@ async function certificateItem(
   };
 }
 
-/** A key, a policy or a webhook; `decided` says what happens to it. */
-function accessItem<State extends { readonly exists: false } | AccessThere>(
+type AccessThere = { readonly exists: true; readonly orgId: OrgId } & StoredDocument;
+type Absent = { readonly exists: false };
+
+/** What there is to a key, a policy or a webhook. */
+type Kind<There> = {
+  readonly load: (to?: bigint) => Promise<Loaded<Absent | There>>;
+  /** Its secrets, where it can have any. */
+  readonly take?: typeof takeKeySecrets;
+  readonly restore: (sides: { readonly now: Absent | There; readonly then: Absent | There }) => Restored<DomainEvent>;
+};
+
+async function accessItem<There extends AccessThere>(
+  { secrets }: RestoreDeps,
+  { orgId }: RestoreRequest,
   { any, past }: Pair,
-  loaded: Loaded<State>,
-  { now, then }: { readonly now: State; readonly then: State },
-  { change, events }: Restored<DomainEvent>,
-): RestoreItem | undefined {
+  { load, take, restore }: Kind<There>,
+): Promise<RestoreItem | undefined> {
+  const loaded = await load();
+  const now = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : absent;
+  const was = past ? (await load(BigInt(past.revision))).state : absent;
+  const { state: then, gone } = was.exists && take ? await withItsSecrets(secrets, any, was, take) : { state: was };
+  const { change, events } = restore({ now, then });
   if (change === 'none') return undefined;
   return {
     ...{ kind: any.kind, id: any.id, name: (past ?? any).name, change },
@@ -229,67 +241,51 @@ function accessItem<State extends { readonly exists: false } | AccessThere>(
     write: { stream: any.stream, expected: expectedOf(loaded), events },
     ...(now.exists ? { before: comparable(now) } : {}),
     ...(then.exists ? { after: comparable(then) } : {}),
+    ...(gone === undefined ? {} : { hole: holeOf(any, gone) }),
     isTaken: loaded.state.exists && !now.exists,
     problems: [],
     warnings: [],
   };
 }
 
-type AccessThere = { readonly exists: true; readonly orgId: OrgId } & StoredDocument;
+const absent: Absent = { exists: false };
 
-async function policyItem(
-  { store }: RestoreDeps,
-  { orgId, keepNew }: RestoreRequest,
-  pair: Pair,
-): Promise<RestoreItem | undefined> {
+/** Without a secret it is another document. */
+async function withItsSecrets<There extends AccessThere>(
+  secrets: HeldSecrets,
+  { stream }: Named,
+  was: There,
+  take: typeof takeKeySecrets,
+): Promise<{ readonly state: There; readonly gone?: string }> {
+  const { state, gone } = await reopened(secrets, stream, was, take);
+  const docSha256 = documentSha256(state.document, state.sealed?.secrets);
+  return { state: { ...state, docSha256 }, ...(gone === undefined ? {} : { gone }) };
+}
+
+function policyItem(deps: RestoreDeps, request: RestoreRequest, pair: Pair): Promise<RestoreItem | undefined> {
   const policyId = toPolicyId(pair.any.id);
-  const loaded = await loadPolicy(store, policyId);
-  const { past } = pair;
-  const now = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : policy.initial;
-  const then = past ? (await loadPolicy(store, policyId, BigInt(past.revision))).state : policy.initial;
-  return accessItem(pair, loaded, { now, then }, restorePolicy({ orgId, policyId }, { now, then }, { keepNew }));
+  return accessItem(deps, request, pair, {
+    load: (to) => loadPolicy(deps.store, policyId, to),
+    restore: (sides) => restorePolicy({ orgId: request.orgId, policyId }, sides, request),
+  });
 }
 
-async function keyItem(
-  { store, secrets }: RestoreDeps,
-  { orgId, keepNew }: RestoreRequest,
-  pair: Pair,
-): Promise<RestoreItem | undefined> {
+function keyItem(deps: RestoreDeps, request: RestoreRequest, pair: Pair): Promise<RestoreItem | undefined> {
   const keyHash = toKeyHash(pair.any.id);
-  const loaded = await loadKey(store, keyHash);
-  const { past } = pair;
-  const now = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : key.initial;
-  const was = past ? (await loadKey(store, keyHash, BigInt(past.revision))).state : key.initial;
-  const { state, gone } = was.exists
-    ? await reopened(secrets, pair.any.stream, was, takeKeySecrets)
-    : { state: was, gone: undefined };
-  const then = state.exists ? { ...state, docSha256: documentSha256(state.document, state.sealed?.secrets) } : state;
-  const item = accessItem(pair, loaded, { now, then }, restoreKey({ orgId, keyHash }, { now, then }, { keepNew }));
-  return item && gone !== undefined ? { ...item, hole: holeOf(pair.any, gone) } : item;
+  return accessItem(deps, request, pair, {
+    load: (to) => loadKey(deps.store, keyHash, to),
+    take: takeKeySecrets,
+    restore: (sides) => restoreKey({ orgId: request.orgId, keyHash }, sides, request),
+  });
 }
 
-async function webhookItem(
-  { store, secrets }: RestoreDeps,
-  { orgId, keepNew }: RestoreRequest,
-  pair: Pair,
-): Promise<RestoreItem | undefined> {
+function webhookItem(deps: RestoreDeps, request: RestoreRequest, pair: Pair): Promise<RestoreItem | undefined> {
   const webhookId = toWebhookId(pair.any.id);
-  const loaded = await loadWebhook(store, webhookId);
-  const { past, any } = pair;
-  const now = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : webhook.initial;
-  const was = past ? (await loadWebhook(store, webhookId, BigInt(past.revision))).state : webhook.initial;
-  const { state, gone } = was.exists
-    ? await reopened(secrets, any.stream, was, takeWebhookSecrets)
-    : { state: was, gone: undefined };
-  // Without a secret it is another document.
-  const then = state.exists ? { ...state, docSha256: documentSha256(state.document, state.sealed?.secrets) } : state;
-  const item = accessItem(
-    pair,
-    loaded,
-    { now, then },
-    restoreWebhook({ orgId, webhookId }, { now, then }, { keepNew }),
-  );
-  return item && gone !== undefined ? { ...item, hole: holeOf(any, gone) } : item;
+  return accessItem(deps, request, pair, {
+    load: (to) => loadWebhook(deps.store, webhookId, to),
+    take: takeWebhookSecrets,
+    restore: (sides) => restoreWebhook({ orgId: request.orgId, webhookId }, sides, request),
+  });
 }
 
 const itemMakers = {
