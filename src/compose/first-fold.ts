@@ -2,7 +2,7 @@
 import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { EventStore } from '../../domain/event-store.ts';
+import { type EventStore, forwardedStore } from '../../domain/event-store.ts';
 import type { Projection } from '../../projections/projection.ts';
 import type { Log } from '../../projections/projection-run.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
@@ -123,9 +123,7 @@ function fold(group: readonly Projection[], place: FirstFoldPlace, log: Log): Th
 export const afterFirstFold = (store: EventStore, fold: FirstFold | undefined): EventStore =>
   fold
     ? {
-        ...{ identity: store.identity, can: store.can },
-        append: (...args) => store.append(...args),
-        readStream: (...args) => store.readStream(...args),
+        ...forwardedStore(store),
         readAll: async (...args) => {
           await fold.ended;
           return store.readAll(...args);
@@ -134,11 +132,5 @@ export const afterFirstFold = (store: EventStore, fold: FirstFold | undefined): 
           await fold.ended;
           yield* store.subscribe(...args);
         },
-        positionAt: (...args) => store.positionAt(...args),
-        command: (...args) => store.command(...args),
-        retain: (...args) => store.retain(...args),
-        head: () => store.head(),
-        health: () => store.health(),
-        close: () => store.close(),
       }
     : store;
