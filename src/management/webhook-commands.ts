@@ -84,7 +84,7 @@ export const deleteWebhook = (services: WebhookServices, target: WebhookTarget, 
 /** Nodes that have dead letters of it send them again when the request reaches them. */
 export const redeliverWebhook = (
   { store }: Pick<WebhookServices, 'store'>,
-  { orgId, webhookId }: Pick<WebhookTarget, 'orgId' | 'webhookId'>,
+  { orgId, webhookId, ifMatch }: WebhookTarget,
   ids: Redelivery['ids'],
 ): Command => ({
   type: 'RequestRedelivery',
@@ -93,6 +93,8 @@ export const redeliverWebhook = (
     const loaded = await loadWebhook(store, webhookId);
     const command = { type: 'RequestRedelivery', orgId, webhookId, redeliveryId, ids } as const;
     const events = webhook.decide(command, loaded.state);
+    const etag = etagOf(loaded.head ?? 0n, store.identity.era);
+    if (ifMatch !== undefined && !matchesTag(ifMatch, etag)) throw preconditionFailed(etag);
     const body = { ID: webhookId, Message: 'Redelivery requested', Meta: null, Status: 'OK', redeliveryId };
     return {
       writes: [{ stream: webhookStream(webhookId), expected: expectedOf(loaded), events }],

@@ -130,6 +130,15 @@ describe('deliveries to a webhook', () => {
     expect(shown.status, shown.text).to.equal(200);
   });
 
+  it('are not asked for on another condition than the one that holds', async () => {
+    const ask = (tag: string) =>
+      management.call('POST', '/api/webhooks/alarms/redeliver', '{"all":true}', { ...json, 'if-match': tag });
+    const { headers } = await management.call('GET', '/api/webhooks/alarms');
+    const refused = await ask('"99"');
+    expect([refused.status, refused.headers.get('etag')]).to.deep.equal([412, headers.get('etag')]);
+    expect((await ask(headers.get('etag') ?? '')).status).to.equal(202);
+  });
+
   it('are only asked for in a dry run', async () => {
     const head = await management.store.head();
     const answer = await management.call('POST', '/api/webhooks/alarms/redeliver?dryRun=true', '{"all":true}', json);

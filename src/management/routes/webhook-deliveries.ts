@@ -49,7 +49,7 @@ function afterOf({ query }: Call): string | undefined {
 
 const redeliver = (call: Call, services: Services): Promise<Reply> => {
   const ids = services.webhookBodies.redelivery(readJsonObject(call.body));
-  const target = { orgId: call.caller.orgId, webhookId: idOf(call) };
+  const target = { orgId: call.caller.orgId, webhookId: idOf(call), ifMatch: call.header('if-match') };
   return services.commands.run(commandContext(call), redeliverWebhook(services, target, ids));
 };
 
@@ -101,7 +101,7 @@ export const webhookDeliveryRoutes: readonly Route[] = [
         ...{ ID: 'alarms', Message: 'Redelivery requested', Meta: null, Status: 'OK', redeliveryId: '018f…' },
       },
     },
-    errors: ['body_malformed', 'id_invalid', 'webhook_invalid', 'webhook_unknown'],
+    errors: ['body_malformed', 'id_invalid', 'precondition_failed', 'webhook_invalid', 'webhook_unknown'],
     handle: redeliver,
   },
 ];
