@@ -94,6 +94,18 @@ describe('webhooks', () => {
     }
   });
 
+  it('are stored under the organisation of the caller, which is said where the body names another one', async () => {
+    const body = { url: 'https://hooks.example/in', org_id: 'ac'.repeat(12) };
+    const made = await done('POST', '/api/webhooks', { id: 'foreign', ...body });
+    const warning = "/org_id: stored under the caller's organisation";
+    expect(made.headers.get('x-svc-warning')).to.equal(warning);
+    const { headers } = await done('PUT', '/api/webhooks/foreign', body);
+    expect([headers.get('x-svc-warnings'), headers.get('x-svc-unchanged')]).to.deep.equal(['1', 'true']);
+    const own = await done('PATCH', '/api/webhooks/foreign', { org_id: (await read('foreign'))['org_id'] ?? '' });
+    expect(own.headers.get('x-svc-warnings')).to.equal(null);
+    await done('DELETE', '/api/webhooks/foreign');
+  });
+
   it('are listed in the order of their making, by pages, now and at a time', async () => {
     for (const id of ['one', 'two', 'three']) await create(id, { name: `listed ${id}` });
     const position = String(Number(await management.store.head()));

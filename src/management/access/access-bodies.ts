@@ -103,13 +103,17 @@ function addressProblems(rights: Json): readonly Problem[] {
 const counterNames: readonly string[] = ['quota_remaining', 'quota_renews'];
 const isCounter = ([name]: readonly [string, Json]): boolean => counterNames.includes(name);
 
+/** Whoever names another organisation does not write there. */
+export const foreignRemarks = ({ org_id: named = '' }: JsonObject, orgId: string): readonly string[] =>
+  named === '' || named === orgId ? [] : ["/org_id: stored under the caller's organisation"];
+
 /** What is set here, or counted elsewhere, is not taken from the body. */
-function own({ org_id: named, date_created: _, last_updated: __, ...rest }: JsonObject, orgId: string): KeyBody {
-  const isForeign = named !== undefined && named !== '' && named !== orgId;
+function own(body: JsonObject, orgId: string): KeyBody {
+  const { org_id: _, date_created: __, last_updated: ___, ...rest } = body;
   return {
     document: Object.fromEntries(Object.entries(rest).filter((entry) => !isCounter(entry))),
     counters: Object.fromEntries(Object.entries(rest).filter(isCounter)),
-    remarks: isForeign ? ["/org_id: stored under the caller's organisation"] : [],
+    remarks: foreignRemarks(body, orgId),
   };
 }
 

@@ -7,6 +7,8 @@ import { toWebhookId, type WebhookId, webhookStream } from '../../../domain/ids.
 import { mergePatch } from '../../../domain/merge-patch.ts';
 import { sampleFacts, webhookBody } from '../../../domain/webhook-body.ts';
 import { findWebhook, listWebhooks } from '../../../projections/webhooks.ts';
+import { foreignRemarks } from '../access/access-bodies.ts';
+import { remarked } from '../access/key-commands.ts';
 import { readJsonObject } from '../bodies/bodies.ts';
 import {
   booleanParameter,
@@ -70,13 +72,20 @@ function read(call: Call, services: Services): Promise<Reply> {
   });
 }
 
+/** What of the body was not heard. */
+async function withRemarks({ caller }: Call, body: JsonObject, reply: Promise<Reply>): Promise<Reply> {
+  const { status, headers, ...rest } = await reply;
+  return { status, headers: { ...headers, ...remarked(foreignRemarks(body, caller.orgId)) }, ...rest };
+}
+
 const create = (call: Call, services: Services): Promise<Reply> => {
-  const { id, document } = services.webhookBodies.webhook(readJsonObject(call.body));
+  const body = readJsonObject(call.body);
+  const { id, document } = services.webhookBodies.webhook(body);
   const webhookId = toWebhookId(id ?? randomBytes(12).toString('hex'));
   const generated = randomBytes(32).toString('base64url');
   const isDryRun = booleanParameter(call, 'dryRun');
   const command = createWebhook(services, targetOf(call, webhookId), { document, generated, isDryRun });
-  return services.commands.run(commandContext(call), command);
+  return withRemarks(call, body, services.commands.run(commandContext(call), command));
 };
 
 /** The body as the document of this webhook. */
@@ -87,9 +96,10 @@ function documentOf(call: Call, { webhookBodies }: Services, body: JsonObject): 
 }
 
 const replace = (call: Call, services: Services): Promise<Reply> => {
-  const document = documentOf(call, services, readJsonObject(call.body));
+  const body = readJsonObject(call.body);
+  const document = documentOf(call, services, body);
   const command = updateWebhook(services, targetOf(call), () => document);
-  return services.commands.run(commandContext(call), command);
+  return withRemarks(call, body, services.commands.run(commandContext(call), command));
 };
 
 const patch = (call: Call, services: Services): Promise<Reply> => {
@@ -99,7 +109,7 @@ const patch = (call: Call, services: Services): Promise<Reply> => {
   const command = updateWebhook(services, targetOf(call), (before) =>
     documentOf(call, services, mergePatch(before, asked) as JsonObject),
   );
-  return services.commands.run(commandContext(call), command);
+  return withRemarks(call, change, services.commands.run(commandContext(call), command));
 };
 
 const remove = (call: Call, services: Services): Promise<Reply> => {
