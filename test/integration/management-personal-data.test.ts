@@ -83,6 +83,9 @@ describe("the caller's address", () => {
     const [entry] = json['events'] as readonly JsonObject[];
     expect(entry).to.include({ ip: '198.51.100.7' });
     expect(entry?.['actor']).to.include({ type: 'token', detail: 'jo@example.org' });
+    const table = await other.call('GET', '/api/audit?aggregate=api-behind&format=csv');
+    const [titles = '', line = ''] = table.text.split('\r\n');
+    expect(line.split(',')[titles.split(',').indexOf('actor_detail')]).to.equal('jo@example.org');
     const refused = await fetch(`${other.url}/api/apis`, { headers });
     expect(refused.status).to.equal(401);
   });

@@ -144,6 +144,7 @@ const columns: readonly (readonly [title: string, cell: (entry: JsonObject) => J
   ['ip', ({ ip }) => ip],
   ['summary', ({ summary }) => (summary as readonly string[]).join('; ')],
   ['hash', ({ hash }) => hash],
+  ['actor_detail', ({ actor }) => (actor as JsonObject)['detail']],
 ];
 
 /** RFC 4180, with a line of titles. */
