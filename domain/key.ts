@@ -77,8 +77,7 @@ function decide(command: KeyCommand, state: KeyState): readonly KeyEvent[] {
       judge(command);
       const labels = command.labels ?? before.labels;
       if (before.docSha256 === command.docSha256 && sameLabels(before.labels, labels)) return resetBy(command);
-      const isDisabling = isInactive(command.document) && !isInactive(before.document);
-      const type = isDisabling ? 'KeyDisabled' : 'KeyUpdated';
+      const type = changeOf(before.document, command.document);
       return [{ type, ...stated({ ...command, ...labelled(labels) }, before.prefix) }, ...resetBy(command)];
     }
     case 'ResetKeyQuota':
@@ -93,6 +92,10 @@ function decide(command: KeyCommand, state: KeyState): readonly KeyEvent[] {
 
 const resetBy = ({ orgId, keyHash, reset }: Wanted): readonly KeyEvent[] =>
   reset ? [{ type: 'KeyQuotaReset', orgId, keyHash, ...reset }] : [];
+
+/** What a new document of a key is: its end, for now, or another change. */
+export const changeOf = (before: JsonObject, after: JsonObject): 'KeyDisabled' | 'KeyUpdated' =>
+  isInactive(after) && !isInactive(before) ? 'KeyDisabled' : 'KeyUpdated';
 
 const isInactive = ({ is_inactive: value }: JsonObject): boolean => value === true;
 

@@ -4,7 +4,7 @@ import type { CertificateEvent, CertificateFacts } from './certificate.ts';
 import { routeTaken, type Warning } from './errors.ts';
 import { never, type Secret } from './event.ts';
 import type { ApiId, CertId, KeyHash, OrgId, PolicyId, WebhookId } from './ids.ts';
-import type { KeyEvent, KeyState } from './key.ts';
+import { changeOf, type KeyEvent, type KeyState } from './key.ts';
 import { labelled, sameLabels } from './labels.ts';
 import type { PolicyEvent, PolicyState } from './policy.ts';
 import { type ReservationEvent, type ReservationState, reservation } from './reservation.ts';
@@ -191,7 +191,7 @@ export function restoreKey(
   const stated = { orgId, keyHash, prefix, document, ...secrets, docSha256, ...labelled(labels) };
   if (!now.exists) return { change: 'created', events: [{ type: 'KeyCreated', ...stated }] };
   if (now.docSha256 === docSha256 && sameLabels(now.labels, labels)) return unchanged;
-  return { change: 'changed', events: [{ type: 'KeyUpdated', ...stated }] };
+  return { change: 'changed', events: [{ type: changeOf(now.document, document), ...stated }] };
 }
 
 /** One host and listen path, and what a restore does with it. */

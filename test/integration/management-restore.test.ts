@@ -141,6 +141,16 @@ describe('a restore', () => {
     expect(types.slice(0, 2)).to.deep.equal(['ApiDeactivated', 'ApiDefinitionRolledBack']);
   });
 
+  it('says that a key is switched off by it, as a write that does so', async () => {
+    const made = await call('POST', '/api/keys', { alias: 'till', is_inactive: true }, json);
+    const hash = String(made.json['key_hash']);
+    await write('PATCH', `/api/keys/${hash}`, { is_inactive: false }, json);
+    const answer = await restore({ at: made.headers.get('x-svc-revision') ?? '', kinds: ['key'] });
+    expect(answer.status, answer.text).to.equal(200);
+    const events = listOf(await call('GET', `/api/audit?aggregate=key-${hash}`), 'events');
+    expect(events.map(({ type }) => type)).to.deep.equal(['KeyDisabled', 'KeyUpdated', 'KeyCreated']);
+  });
+
   it('answers a repeat with the same key from the record', async () => {
     const at = await create('orders');
     await move('orders', '/moved/');

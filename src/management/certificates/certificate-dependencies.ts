@@ -7,7 +7,7 @@ import { certificateInUse, certificateUnknown, type Warning } from '../../../dom
 import type { JsonObject } from '../../../domain/event.ts';
 import { apiStream, type CertId, type KeyHash, keyStream, toApiId } from '../../../domain/ids.ts';
 import { texts, withoutMember } from '../../../domain/json.ts';
-import type { KeyEvent } from '../../../domain/key.ts';
+import { changeOf, type KeyEvent } from '../../../domain/key.ts';
 import { labelled } from '../../../domain/labels.ts';
 import { apisUsing } from '../../../projections/certificate-uses.ts';
 import { boundCertificates, keysWithCertificate } from '../../../projections/keys.ts';
@@ -93,7 +93,7 @@ async function freeKey({ store, secrets }: Services, keyHash: KeyHash, certId: C
   const { orgId, prefix, labels } = state;
   const held = sealed ? { secrets: sealed.secrets } : {};
   const event: KeyEvent = {
-    type: isLast && state.document['is_inactive'] !== true ? 'KeyDisabled' : 'KeyUpdated',
+    type: changeOf(state.document, document),
     ...{ orgId, keyHash, prefix, document, ...held, docSha256: documentSha256(document, sealed?.secrets) },
     ...labelled(labels),
   };
