@@ -175,7 +175,10 @@ describe('effectiveSession', () => {
 
   it('grants nothing by policies that contradict each other, not even to a key for every API', () => {
     const key = { allow_all_apis: true, access_rights: { own: {} } };
-    const contrary = [{ ...only('per_api'), ...rights({}) }, { rate: 1, per: 1 }];
+    const contrary = [
+      { ...only('per_api'), ...rights({}) },
+      { rate: 1, per: 1 },
+    ];
     expect(session(key, ...contrary)).to.deep.include({ access_rights: {}, allow_all_apis: false });
     expect(session(key, { rate: 1, per: 1 })).to.include({ allow_all_apis: true });
   });
