@@ -1,4 +1,5 @@
 /** The outbox of one node: events in, attempts out, nothing forgotten by a kill (api-definition design 14.4). One cursor per target and one over all. */
+import { hash } from 'node:crypto';
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { recordId } from '../../domain/analytics-record.ts';
 import { type Cursor, emptyLedger, lastSequenceOf, type RecordLog } from '../../domain/record-log.ts';
@@ -325,7 +326,8 @@ async function commitTo(log: RecordLog<OutboxEntry>, consumer: string, lowWater:
 
 const closed: Sent = { status: null, timeMs: 0, error: 'a secret of the target, or its API, is not on this node' };
 
+/** Of one length: hundred thousands of them are kept, and their paths come from clients. */
 export const coolingKey = ({ target, equality }: Pick<Unnumbered, 'target' | 'equality'>): string =>
-  `${target}\n${equality}`;
+  hash('sha256', `${target}\n${equality}`, 'base64');
 
 const ignore = (): void => {};

@@ -1,6 +1,7 @@
 /** Events that are left out after an equal one: for their time, and no longer than memory allows. */
 import { expect } from 'chai';
 import { Cooldowns } from '../../../gateway/events/cooldowns.ts';
+import { coolingKey } from '../../../gateway/events/outbox.ts';
 
 describe('cool-downs', () => {
   it('last as long as they are told to, from the last delivery on', () => {
@@ -26,5 +27,12 @@ describe('cool-downs', () => {
     expect([cooldowns.isCooling('0'), cooldowns.isCooling('1'), cooldowns.isCooling('100000')]).to.deep.equal([
       ...[false, true, true],
     ]);
+  });
+
+  it('are known by names of one length, however long the paths are that clients ask for', () => {
+    const nameOf = (target: string, path: string) => coolingKey({ target, equality: `AuthFailure\napi\n\n${path}` });
+    const long = `/${'x'.repeat(8_000)}`;
+    expect(nameOf('a', long)).to.have.length(nameOf('a', '/').length);
+    expect(new Set([nameOf('a', long), nameOf('b', long), nameOf('a', `${long}y`)]).size).to.equal(3);
   });
 });
