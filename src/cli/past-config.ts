@@ -37,7 +37,11 @@ export function pastConfig(command: Command, terminal: Terminal): void {
   withConnection(withOutput(command.command('restore')))
     .description('bring everything back to a time, as new changes')
     .requiredOption('--at <time>', 'RFC 3339, a position, or a span back such as 10m')
-    .option('--kind <kind>', 'only this kind (api, cert); repeatable', collect)
+    .option(
+      '--kind <kind>',
+      'only this kind (cert, api, policy, webhook, key); repeatable. Keys come back only when they are named',
+      collect,
+    )
     .option('--keep-new', 'leave what was made later')
     .option('--allow-holes', 'go on without secrets that were shredded')
     .option('--comment <text>', 'why')
