@@ -102,7 +102,10 @@ export class GatewayEvents {
     if (own.length + ofNode.length === 0 || this.#stop.signal.aborted) return;
     const all = [...own, ...ofNode];
     const event = { id: randomUUID(), trigger, atMs: this.#options.clock.now(), apiId, orgId, facts, request: '' };
-    if (all.some(isLogged)) this.#lines.push({ event: { ...event, request: originalRequest(context) }, own, ofNode });
+    if (all.some(isLogged)) {
+      const line = { event: { ...event, request: originalRequest(context) }, own, ofNode };
+      if (this.#lines.push(line)) this.#counts.add('log', 'dropped');
+    }
     const dropped = all.every(isLogged) ? undefined : this.#queue.push({ event, own, ofNode });
     if (dropped) for (const { target } of webhooksOf(dropped)) this.#counts.add(target, 'dropped');
     this.#timer ??= setTimeout(() => this.#flushSoon(), batchMs);
