@@ -24,7 +24,10 @@ export interface Generations {
 const keptGenerations = 3;
 const namePattern = /^generation-(\d{10})\.json$/;
 
-/** With `trust` only what management signed is taken from the disk. */
+/**
+ * With `trust` only a configuration that management signed is taken from the disk. What runs in place of its rejected
+ * objects is believed by its checksum: it came with answers that are not kept.
+ */
 export function diskGenerations(directory: string, log: Log, trust?: Trust): Generations {
   async function numbers(): Promise<number[]> {
     const names = await readdir(directory).catch(() => []);
