@@ -17,6 +17,7 @@ import {
   organisation,
   withFlag,
 } from './api-entries.ts';
+import { apiNames, mentions, nameChange, nameKey, namesOf } from './api-names.ts';
 import type { Projection } from './projection.ts';
 import type { DocumentChange, DocumentReader } from './read-model-store.ts';
 
@@ -27,8 +28,8 @@ const apis = 'apis';
 
 export const apiCatalog: Projection = {
   name: 'apis',
-  version: 5,
-  collections: [apis, apiEntries],
+  version: 6,
+  collections: [apis, apiEntries, apiNames],
   filter: { categories: ['api'] },
   onPoison: 'park-by-stream',
   superseded: 'nothing',
@@ -54,17 +55,17 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
         createdPosition: before?.createdPosition ?? recorded.position,
       };
       const api = { orgId, apiId, kind, ...factsOf(document), ...placeOf(recorded), ...created, warnings };
-      return put({ ...api, document, docSha256 });
+      return put({ ...api, document, docSha256 }, before);
     }
     // The document of the same append says the same; only the place in the stream is new.
     case 'ApiActivated':
     case 'ApiDeactivated':
     case 'ApiInternalChanged': {
       const before = stored(documents, event.apiId);
-      return before ? put({ ...before, ...placeOf(recorded) }) : [];
+      return before ? put({ ...before, ...placeOf(recorded) }, before) : [];
     }
     case 'ApiDefinitionDeleted':
-      return [apis, apiEntries].map((collection) => ({ op: 'remove', collection, id: event.apiId }));
+      return [apis, apiEntries, apiNames].map((collection) => ({ op: 'remove', collection, id: event.apiId }));
     case 'CertificateImported':
     case 'CertificateKeyAttached':
     case 'CertificateRenamed':
@@ -112,12 +113,13 @@ const placeOf = ({ revision, position, at: time, meta }: Recorded<DomainEvent>) 
   updatedBy: meta['actorId'] ?? '',
 });
 
-function put(api: CatalogApi): readonly DocumentChange[] {
+function put(api: CatalogApi, before: ApiEntry | undefined): readonly DocumentChange[] {
   const { document: _, docSha256: __, ...entry } = api;
   const place = { id: api.apiId, sort: api.createdPosition };
   return [
     { op: 'put', collection: apis, document: { ...place, labels: [], body: api } },
     { op: 'put', collection: apiEntries, document: { ...place, labels: labelsOf(entry), body: entry } },
+    ...nameChange(entry, before),
   ];
 }
 
@@ -194,12 +196,28 @@ export function listApis(documents: DocumentReader, orgId: OrgId, query: ApiQuer
       baseIds(documents, orgId),
     );
   }
-  const found = documents.list(apiEntries, { labels, limit: total }).map(({ body }) => body as ApiEntry);
-  const isWanted = (entry: ApiEntry) => mentions(entry, q.toLowerCase()) && (query.only?.has(entry.apiId) ?? true);
-  const rows = found.filter(isWanted).map((entry) => keyed(entry, sort));
-  rows.sort((a, b) => order(a.key, b.key, sort));
-  const rest = cursor === undefined ? rows : rows.filter(({ key }) => order(key, cursor, sort) > 0);
-  return pageOf(rest, limit, rows.length, baseIds(documents, orgId));
+  const isOfAll = labels.length === 1 && labels[0] === organisation(orgId);
+  const names = isOfAll && !sort.endsWith('updated') ? namesOf(documents, orgId, total) : undefined;
+  const entryOf = (id: string): ApiEntry => documents.get(apiEntries, id)?.body as ApiEntry;
+  if (names && q === '' && !query.only && sort.endsWith('name')) {
+    const found = names.page({ cursor, descending: sort === '-name', limit: limit + 1 });
+    const rows = found.map(({ id, sort: key }): Keyed => ({ key, entry: () => entryOf(id) }));
+    return pageOf(rows, limit, total, baseIds(documents, orgId));
+  }
+  const text = q.toLowerCase();
+  const rows = names
+    ? names.mentioning(text).map(({ apiId, byName, byAge }): Found => {
+        return { apiId, key: sort.endsWith('name') ? byName : byAge, entry: () => entryOf(apiId) };
+      })
+    : documents
+        .list(apiEntries, { labels, limit: total })
+        .map(({ body }) => body as ApiEntry)
+        .filter((entry) => mentions(entry, text))
+        .map((entry): Found => ({ ...keyed(entry, sort), apiId: entry.apiId }));
+  const wanted = rows.filter(({ apiId }) => query.only?.has(apiId) ?? true);
+  wanted.sort((a, b) => order(a.key, b.key, sort));
+  const rest = cursor === undefined ? wanted : wanted.filter(({ key }) => order(key, cursor, sort) > 0);
+  return pageOf(rest, limit, wanted.length, baseIds(documents, orgId));
 }
 
 function labelsWanted(orgId: OrgId, { kind, internal, active, tag, auth, cert }: ApiQuery): readonly string[] {
@@ -215,17 +233,17 @@ function labelsWanted(orgId: OrgId, { kind, internal, active, tag, auth, cert }:
   return flags.length === 0 ? [organisation(orgId)] : flags.map((flag) => withFlag(orgId, flag));
 }
 
-const mentions = ({ name, apiId, listenPath }: ApiEntry, text: string): boolean =>
-  [name, apiId, listenPath].some((place) => place.toLowerCase().includes(text));
+/** `entry`: asked for the rows of a page only. */
+type Keyed = { readonly entry: () => ApiEntry; readonly key: string };
+type Found = Keyed & { readonly apiId: string };
 
-type Keyed = { readonly entry: ApiEntry; readonly key: string };
+const keyed = (entry: ApiEntry, sort: ApiSort): Keyed => ({ entry: () => entry, key: keyOf(entry, sort) });
 
-/** The id makes every key unique, so that a cursor names one place even when the API that stood there is gone. */
-const keyed = (entry: ApiEntry, sort: ApiSort): Keyed => ({ entry, key: `${sortKey(entry, sort)}\n${entry.apiId}` });
+type Place = Pick<ApiEntry, 'name' | 'apiId' | 'createdPosition' | 'position'>;
 
-function sortKey({ name, createdPosition, position }: ApiEntry, sort: ApiSort): string {
-  if (sort.endsWith('name')) return name.toLowerCase().replaceAll('\n', ' ');
-  return sort.endsWith('created') ? createdPosition : position;
+function keyOf({ name, apiId, createdPosition, position }: Place, sort: ApiSort): string {
+  if (sort.endsWith('name')) return nameKey(name, apiId);
+  return `${sort.endsWith('created') ? createdPosition : position}\n${apiId}`;
 }
 
 const order = (a: string, b: string, sort: ApiSort): number => {
@@ -237,7 +255,7 @@ function pageOf(rows: readonly Keyed[], limit: number, total: number, baseId: Ba
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   const next = last && rows.length > limit ? encodeURIComponent(last.key) : null;
-  return { apis: page.map(({ entry }) => listed(entry, baseId(entry.apiId))), next, total };
+  return { apis: page.map(({ entry }) => entry()).map((entry) => listed(entry, baseId(entry.apiId))), next, total };
 }
 
 function readCursor(text: string): string {

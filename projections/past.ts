@@ -1,6 +1,7 @@
 /** What lists showed at a position: the last entry of each object up to there, as documents that the queries of today read. */
 import { categoryOf, type Position } from '../domain/event-store.ts';
 import type { OrgId } from '../domain/ids.ts';
+import { apiNames } from './api-names.ts';
 import { lastEntryOfStream, listAggregates, lostStreams } from './history.ts';
 import { listings } from './listed-state.ts';
 import type { Document, DocumentQuery, DocumentReader } from './read-model-store.ts';
@@ -59,6 +60,7 @@ function objectOf(
 export function pastDocuments(objects: readonly PastObject[]): DocumentReader {
   const byKind = Map.groupBy(objects, ({ kind }) => kind);
   return readerOver((collection) => {
+    if (collection === apiNames) return [];
     const listing = listings.find(({ entries }) => entries === collection);
     if (!listing) throw new Error(`the past of ${collection} is not kept`);
     return (byKind.get(listing.category) ?? []).map(({ listed }) => listed);
@@ -77,9 +79,12 @@ export function readerOver(all: (collection: string) => readonly Document[]): Do
 }
 
 function pageOf(documents: readonly Document[], query: DocumentQuery): readonly Document[] {
-  const { after, before, descending, offset = 0, limit } = query;
+  const { after, before, holding, descending, offset = 0, limit } = query;
   const inside = documents.filter(
-    ({ sort }) => (after === undefined || sort > after) && (before === undefined || sort < before),
+    ({ sort, body }) =>
+      (after === undefined || sort > after) &&
+      (before === undefined || sort < before) &&
+      (holding === undefined || JSON.stringify(body).includes(holding)),
   );
   const direction = descending ? -1 : 1;
   const sorted = inside.toSorted((a, b) => direction * (order(a.sort, b.sort) || order(a.id, b.id)));

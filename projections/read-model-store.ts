@@ -19,6 +19,8 @@ export type DocumentChange =
 export type DocumentQuery = {
   /** All must be on the document. */
   readonly labels?: readonly string[];
+  /** Only those whose body holds it, as JSON text: a coarse sieve, for who looks closely at the rest. */
+  readonly holding?: string;
   /** Exclusive bounds on `sort`, whatever the direction. */
   readonly after?: string;
   readonly before?: string;

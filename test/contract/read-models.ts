@@ -89,6 +89,7 @@ function documents(open: () => Promise<ModelsUnderTest>): void {
 
 const even = 'even';
 const low = 'low';
+const sieved = { holding: 'large', descending: true, after: '3', before: '9' };
 
 function lists(open: () => Promise<ModelsUnderTest>): void {
   describe('a list of ten documents 0 to 9', () => {
@@ -100,6 +101,7 @@ function lists(open: () => Promise<ModelsUnderTest>): void {
         ...digits.map((digit) =>
           put(`id${digit}`, {
             sort: String(digit),
+            body: { text: digit < 3 ? `a "small" ${digit}` : `a large ${digit}` },
             labels: [...(digit % 2 === 0 ? [even] : []), ...(digit < 5 ? [low] : [])],
           }),
         ),
@@ -125,6 +127,11 @@ function lists(open: () => Promise<ModelsUnderTest>): void {
       ['two labels the other way round', { limit: 10, labels: [low, even] }, '024'],
       ['an unknown label', { limit: 10, labels: [even, 'none'] }, ''],
       ['no labels', { limit: 2, labels: [] }, '01'],
+      ['a text in bodies', { limit: 10, holding: 'a \\"small' }, '012'],
+      ['a text in bodies, descending, after, with limit and offset', { ...sieved, limit: 2, offset: 1 }, '76'],
+      ['a text in bodies with labels', { limit: 10, holding: 'large', labels: [even, low] }, '4'],
+      ['a text in bodies with labels and offset', { limit: 1, offset: 1, holding: 'large', labels: [even] }, '6'],
+      ['a text that no body has', { limit: 10, holding: 'Large' }, ''],
     ] as readonly [string, DocumentQuery, string][]) {
       it(`gives ${name}`, () => {
         const found = store().models.list('things', query);

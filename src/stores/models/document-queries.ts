@@ -36,12 +36,14 @@ export function listQuery(tables: TableNames, query: DocumentQuery): SqlQuery {
     ...(query.after === undefined ? [] : [{ sql: 'k.sort > ?', value: query.after }]),
     ...(query.before === undefined ? [] : [{ sql: 'k.sort < ?', value: query.before }]),
   ];
-  const where = [...source.where, ...bounds.map(({ sql }) => sql)];
+  const sieve = query.holding === undefined ? [] : [{ sql: `instr(${source.body}, ?) > 0`, value: query.holding }];
+  const conditions = [...bounds, ...sieve];
+  const where = [...source.where, ...conditions.map(({ sql }) => sql)];
   const { limit, offset = 0 } = query;
   const order = `ORDER BY k.sort ${direction}, ${source.tie} ${direction}`;
   const rest = `${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''} ${order} LIMIT ? OFFSET ?`;
-  const values = [...source.values, ...bounds.map(({ value }) => value), limit, offset];
-  if (first === undefined || offset === 0)
+  const values = [...source.values, ...conditions.map(({ value }) => value), limit, offset];
+  if (first === undefined || offset === 0 || sieve.length > 0)
     return { sql: `SELECT ${source.columns} FROM ${source.from} ${rest}`, values };
   // What stands before the page is passed over by its labels alone, without a look at the documents.
   const page = `(SELECT k.sort, k.number FROM ${tables.labels} k ${rest})`;
@@ -60,6 +62,7 @@ export function countQuery(tables: TableNames, labels: readonly string[] = []): 
 
 type Source = {
   readonly columns: string;
+  readonly body: string;
   readonly from: string;
   readonly where: readonly string[];
   /** Orders documents of one place. */
@@ -69,6 +72,7 @@ type Source = {
 
 const documentSource = ({ documents }: TableNames): Source => ({
   columns: 'k.id, k.sort, k.labels, k.body',
+  body: 'k.body',
   from: `${documents} k`,
   where: [],
   tie: 'k.id',
@@ -79,6 +83,7 @@ const labelSource = (tables: TableNames, first: string, others: readonly string[
   const { where, values } = labelKeys(tables, first, others);
   return {
     columns: 'd.id, d.sort, d.labels, d.body',
+    body: 'd.body',
     from: `${tables.labels} k ${toDocument(tables)}`,
     where,
     tie: 'k.number',

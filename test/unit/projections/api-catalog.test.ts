@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Refusal } from '../../../domain/errors.ts';
 import { toOrgId } from '../../../domain/ids.ts';
 import { type ApiQuery, apiCatalog, getApi, listApis } from '../../../projections/api-catalog.ts';
-import type { ReadModelStore } from '../../../projections/read-model-store.ts';
+import type { DocumentQuery, DocumentReader, ReadModelStore } from '../../../projections/read-model-store.ts';
 import { apiDocument } from '../../support/documents.ts';
 import {
   apiActivated,
@@ -62,7 +62,7 @@ describe('the API catalogue', () => {
   it('forgets a deleted API, and takes its id again as a new one', () => {
     const gone = folded(apiCatalog, apiCreated(), apiDeleted());
     expect(getApi(gone, org, 'orders')).to.equal(undefined);
-    expect(documentsOf(gone, apiCatalog)).to.deep.equal({ apis: [], api_entries: [] });
+    expect(documentsOf(gone, apiCatalog)).to.deep.equal({ apis: [], api_entries: [], api_names: [] });
     const again = folded(apiCatalog, apiCreated(), apiDeleted(), apiCreated());
     expect(getApi(again, org, 'orders')).to.deep.include({ revision: 2, createdPosition: '00000000000000000003' });
   });
@@ -144,6 +144,51 @@ describe('listApis', () => {
       expect(found).to.deep.equal(whole);
     });
   }
+
+  describe('by name, or in a search', () => {
+    /** Whatever a list asks of the collection of whole entries. */
+    const asked = (query: ApiQuery) => {
+      const lists: DocumentQuery[] = [];
+      const watched: DocumentReader = {
+        get: (...args) => models.get(...args),
+        count: (...args) => models.count(...args),
+        list: (collection, given) => {
+          if (collection === 'api_entries') lists.push(given);
+          return models.list(collection, given);
+        },
+      };
+      return { ids: listApis(watched, org, query).apis.map(({ id }) => id), lists };
+    };
+    for (const [query, ids] of [
+      [{ sort: 'name' }, ['b', 'c', 'a']],
+      [{ sort: '-name', limit: 1 }, ['a']],
+      [{ q: 'ET' }, ['c']],
+      [{ q: '/B', sort: 'name' }, ['b']],
+      [{ q: 'a"b\\' }, []],
+      [{ only: new Set(['c', 'a']), sort: 'created' }, ['c', 'a']],
+    ] as const) {
+      it(`reads the entries of the page alone: ${JSON.stringify(query)}`, () => {
+        expect(asked(query)).to.deep.equal({ ids, lists: [] });
+      });
+    }
+
+    it('finds what JSON writes otherwise, and nothing by how JSON writes it', () => {
+      const odd = folded(apiCatalog, apiCreated(named('odd', 'a "quoted" \\ \u0007 name')), apiCreated(named('even')));
+      const found = (q: string) => listApis(odd, org, { q }).apis.map(({ id }) => id);
+      for (const q of ['"Quoted"', '\\ ', '\u0007']) expect(found(q), q).to.deep.equal(['odd']);
+      for (const q of ['searched', '\\u0007', '","']) expect(found(q), q).to.deep.equal([]);
+    });
+
+    it('forgets the name that an API had, and the API that is gone', () => {
+      const changed = folded(
+        apiCatalog,
+        ...[apiCreated(named('a', 'One')), apiCreated(named('b', 'Two')), apiReplaced(named('a', 'Three'))],
+        apiDeleted('b'),
+      );
+      expect(listApis(changed, org, { q: 'one' }).total).to.equal(0);
+      expect(listApis(changed, org, { sort: 'name' }).apis.map(({ name }) => name)).to.deep.equal(['Three']);
+    });
+  });
 
   for (const after of ['%', 'zzz', '7']) {
     it(`refuses ${after} as a cursor`, () => {
