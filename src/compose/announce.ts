@@ -9,6 +9,7 @@ export type Started = {
   readonly settings: Settings;
   readonly addresses: Addresses;
   readonly version: string;
+  /** Where the log is; undefined without management. */
   readonly revision: string | undefined;
   /** The sample API and where it is served now. */
   readonly sample: { readonly id: string; readonly listenPath: string } | undefined;
@@ -20,9 +21,9 @@ const roles = ['gateway', 'management', 'control', 'pump', 'upstream'] as const;
 /** The last line is `ready`. */
 export function announceStart(announce: (line: string) => void, started: Started): void {
   const { settings, addresses, version, revision, adminToken } = started;
-  announce(
-    `svc ${version}   store ${storeName(settings.store.url)}${revision === undefined ? '' : `   position ${revision}`}`,
-  );
+  // Who runs no management has no store.
+  const store = revision === undefined ? '' : `   store ${storeName(settings.store.url)}   position ${revision}`;
+  announce(`svc ${version}${store}`);
   for (const role of roles) {
     const address = addresses[role];
     if (address !== undefined) announce(`  ${role.padEnd(11)} ${address.replace(/\/$/, '')}`);
