@@ -12,6 +12,7 @@ import { apiCreated, apiDeleted } from '../support/given.ts';
 import { json, listenAt, named, streams } from '../support/management-refusals.ts';
 import { orgId, startTestManagement, streamsType, type TestManagement } from '../support/management-server.ts';
 import { selfSigned } from '../support/test-ca.ts';
+import { block } from '../support/versioned-management.ts';
 
 describe('a restore', () => {
   let management: TestManagement;
@@ -117,6 +118,18 @@ describe('a restore', () => {
     expect(answer.json['detail']).to.contain('belongs to API new (new)');
     expect(listOf(await restore({ at, keepNew: true }, '?dryRun=true'), 'conflicts')).to.have.length(1);
     expect(await management.store.head()).to.equal(head);
+  });
+
+  it('is refused as a whole while a kept API has the version of one that comes back', async () => {
+    const listing = { info: { versioning: block({ versions: [{ id: 'child', name: 'v2' }] }) } };
+    await create('child');
+    const at = await create('one', listing);
+    await write('PUT', `${streams}/one`, named('one'));
+    await create('two', listing);
+    const answer = await restore({ at, keepNew: true });
+    expect([answer.status, answer.json['code']]).to.deep.equal([422, 'restore_refused']);
+    expect(answer.json['detail']).to.contain('this API is a version of two already');
+    expect((await restore({ at })).status).to.equal(200);
   });
 
   it('touches only the kinds that are named', async () => {

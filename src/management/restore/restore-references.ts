@@ -1,15 +1,16 @@
-/** What a restore leaves of references: certificates that come back with their APIs, and what goes although something that stays names it. */
+/** What a restore leaves of references: certificates and versions that come back with their APIs, and what goes although something that stays names it. */
 import { namedCertificates } from '../../../domain/api/certificate-uses.ts';
 import { canonical } from '../../../domain/api/classic/codec.ts';
 import type { ApiDocument } from '../../../domain/api/definition.ts';
 import type { Problem } from '../../../domain/errors.ts';
 import type { EventStore } from '../../../domain/event-store.ts';
-import { type CertId, type OrgId, toPolicyId, toWebhookId } from '../../../domain/ids.ts';
+import { type CertId, type OrgId, toApiId, toPolicyId, toWebhookId } from '../../../domain/ids.ts';
 import { apisUsing } from '../../../projections/certificate-uses.ts';
 import { keysWithCertificate, keysWithPolicy } from '../../../projections/keys.ts';
 import type { DocumentReader } from '../../../projections/read-model-store.ts';
 import { apisWithPolicy } from '../access/policy-commands.ts';
 import { certificateReferences } from '../definitions/certificate-references.ts';
+import { type Beside, judgeVersions } from '../definitions/version-rules.ts';
 import type { PlannedWrite } from '../handle-command.ts';
 import { apisNaming } from '../webhook-commands.ts';
 import type { RestoreItem } from './restore-plan.ts';
@@ -18,20 +19,24 @@ type Reads = { readonly store: EventStore; readonly models: DocumentReader };
 
 type Referred = {
   readonly items: readonly RestoreItem[];
-  /** The certificates that were found must still be there when the restore is stored. */
+  /** What was found must still be there when the restore is stored. */
   readonly checks: readonly PlannedWrite[];
 };
 
 export async function judgeReferences(reads: Reads, orgId: OrgId, items: readonly RestoreItem[]): Promise<Referred> {
   const checks: PlannedWrite[] = [];
   const certificates = certificatesOf(items);
+  const apis = new Map(items.filter(({ kind }) => kind === 'api').map((item) => [item.id, item]));
+  const beside: Beside = (id) => documentAfter(apis.get(id));
   const judged: RestoreItem[] = [];
   for (const item of items) {
     const past = isBack(item) && !item.isTaken && item.problems.length === 0 ? item.api?.past : undefined;
     if (past?.exists) {
-      const found = await certificateReferences(reads.store, orgId, past.document, certificates);
-      checks.push(...found.checks);
-      judged.push({ ...item, problems: found.problems });
+      const { document } = past;
+      const named = await certificateReferences(reads.store, orgId, document, certificates);
+      const listed = await judgeVersions(reads, { orgId, apiId: toApiId(item.id), document, beside });
+      checks.push(...named.checks, ...listed.guards);
+      judged.push({ ...item, problems: [...named.problems, ...listed.problems] });
     } else {
       judged.push(item.change === 'deleted' ? withUsers(item, usersOf(reads.models, orgId, item, items)) : item);
     }
@@ -39,6 +44,12 @@ export async function judgeReferences(reads: Reads, orgId: OrgId, items: readonl
   const written = new Set(items.map(({ write }) => write.stream));
   const others = new Map(checks.filter(({ stream }) => !written.has(stream)).map((check) => [check.stream, check]));
   return { items: judged, checks: [...others.values()] };
+}
+
+/** What the restore makes of an API; undefined for one that it leaves as it is. */
+function documentAfter(item: RestoreItem | undefined): ReturnType<Beside> {
+  if (item?.change === 'deleted') return 'gone';
+  return item && isBack(item) && item.api?.past.exists ? item.api.past.document : undefined;
 }
 
 const isBack = ({ change }: RestoreItem): boolean => change === 'created' || change === 'changed';
