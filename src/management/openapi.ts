@@ -150,6 +150,7 @@ function errorCodesOf(route: Route): readonly ErrorCode[] {
             'store_read_only',
             'store_full',
             'outcome_unknown',
+            'secrets_unavailable',
           ] as const)
         : []),
       'store_unavailable',

@@ -35,6 +35,7 @@ import { openKeyRing } from '../../src/stores/secrets/sqlite-keyring.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { keptLog } from './given.ts';
 import { temporaryFolder } from './temporary.ts';
+import { demandTold } from './told-codes.ts';
 
 export const streamsType = 'application/vnd.svc.streams.oas';
 export const orgId = toOrgId('68ff52c1a3a94f0d92c1b7aa');
@@ -149,7 +150,11 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     cells,
     models,
     log,
-    call: (method, path, body, headers) => send(`${url}${path}`, method, body, { ...bearer(token), ...headers }),
+    call: async (method, path, body, headers) => {
+      const answer = await send(`${url}${path}`, method, body, { ...bearer(token), ...headers });
+      demandTold(method, path, answer.status, answer.headers.get('x-svc-error-code'));
+      return answer;
+    },
     [Symbol.asyncDispose]: async () => {
       await management.stop();
       await projector.stop();

@@ -257,7 +257,7 @@ export const keyRoutes: readonly Route[] = [
         ...{ Message: 'Key rotated', Status: 'OK' },
       },
     },
-    errors: ['access_exceeds', 'body_malformed', 'key_unknown'],
+    errors: ['access_exceeds', 'body_malformed', 'key_invalid', 'key_unknown', 'revision_not_reached'],
     handle: rotate,
   }),
   {
@@ -300,7 +300,7 @@ export const keyRoutes: readonly Route[] = [
       schema: { $ref: '#/components/schemas/Answer' },
       example: { Message: 'Key deleted successfully.', Meta: null, Status: 'OK' },
     },
-    errors: ['key_unknown', 'revision_not_reached'],
+    errors: ['access_exceeds', 'key_unknown', 'revision_not_reached'],
     handle: remove,
   }),
 ];

@@ -178,7 +178,7 @@ export const policyRoutes: readonly Route[] = [
     summary: 'Deletes a policy; one that keys or APIs name only with `force=true`',
     parameters: [forced('Deletes it although it is named; it then gives nothing.')],
     answer: answered('Data deleted'),
-    errors: ['policy_in_use', 'policy_unknown', 'revision_not_reached'],
+    errors: ['access_exceeds', 'policy_in_use', 'policy_unknown', 'revision_not_reached'],
     handle: remove,
   }),
 ];

@@ -161,7 +161,10 @@ const rollbackRoute: Route = {
     schema: { $ref: '#/components/schemas/Answer' },
     example: { Message: 'API rolled back to revision 0', Meta: { revision: 2, diff: [] }, Status: 'OK' },
   },
-  errors: ['api_unknown', 'revision_unknown', 'rollback_refused', 'route_taken', 'precondition_failed', 'id_invalid'],
+  errors: [
+    ...(['api_unknown', 'body_malformed', 'id_invalid', 'precondition_failed', 'revision_unknown'] as const),
+    ...(['rollback_refused', 'route_taken'] as const),
+  ],
   handle: rollback,
 };
 

@@ -249,7 +249,7 @@ export const webhookRoutes: readonly Route[] = [
         ...{ error: null, warnings: [] },
       },
     },
-    errors: ['body_malformed', 'id_invalid', 'secrets_unavailable', 'webhook_invalid', 'webhook_unknown'],
+    errors: ['body_malformed', 'id_invalid', 'webhook_invalid', 'webhook_unknown'],
     handle: trial,
   },
 ];
