@@ -40,22 +40,47 @@ export function isMixed(policies: readonly JsonObject[]): boolean {
   return parts.some(({ perApi }, one) => perApi && parts.some((other, index) => index !== one && isGeneral(other)));
 }
 
-/** `createdAt`: of the key, ms since 1970. A partition that no policy supplies stays the key's own. */
-export function effectiveSession(
-  document: JsonObject,
-  named: readonly NamedPolicy[],
-  createdAt: number,
-): EffectiveSession {
+/** What policies come to together, whoever names them: the larger part of the work, done once for all their keys. */
+export type AppliedPolicies = {
+  /** Those that give something. */
+  readonly policies: readonly Policy[];
+  readonly isDenied: boolean;
+  /** They contradict each other. */
+  readonly isContrary: boolean;
+  readonly skipped: EffectiveSession['skipped'];
+  /** By API; undefined: the key keeps its own. */
+  readonly rights: JsonObject | undefined;
+};
+
+export function applyPolicies(named: readonly NamedPolicy[]): AppliedPolicies {
   const found = named.map(({ id, document: policy }) => ({ id, policy, state: stateOf(policy) }));
-  const isDenied = found.some(({ state }) => state === 'deny');
   const active = found.flatMap(({ id, policy, state }): readonly Policy[] =>
     policy && state === 'active' ? [{ id, document: policy, parts: partsOf(policy) }] : [],
   );
   const isContrary = isMixed(active.map((one) => one.document));
   const policies = isContrary ? [] : active;
+  return {
+    ...{ policies, isContrary, isDenied: found.some(({ state }) => state === 'deny') },
+    skipped: found.flatMap(({ id, state }): EffectiveSession['skipped'] => {
+      if (state !== 'active') return [{ id, reason: state }];
+      return isContrary ? [{ id, reason: 'mixed' }] : [];
+    }),
+    rights: rightsFrom(policies),
+  };
+}
+
+/** `createdAt`: of the key, ms since 1970. A partition that no policy supplies stays the key's own. */
+export const effectiveSession = (
+  document: JsonObject,
+  named: readonly NamedPolicy[],
+  createdAt: number,
+): EffectiveSession => sessionWith(document, applyPolicies(named), createdAt);
+
+export function sessionWith(document: JsonObject, applied: AppliedPolicies, createdAt: number): EffectiveSession {
+  const { policies, isContrary, isDenied, skipped, rights } = applied;
   const session: JsonObject = {
     ...document,
-    ...withRights(document, policies),
+    access_rights: rights ?? objectAt(document, 'access_rights') ?? {},
     ...withRate(document, policies),
     ...withQuota(document, policies),
     ...withDepth(policies),
@@ -66,14 +91,7 @@ export function effectiveSession(
     // Nothing of what contradicts itself is granted; without its policies the key would be limited by nothing.
     ...(isContrary ? { access_rights: {}, allow_all_apis: false } : {}),
   };
-  return {
-    session,
-    applied: policies.map(({ id }) => id),
-    skipped: found.flatMap(({ id, state }): EffectiveSession['skipped'] => {
-      if (state !== 'active') return [{ id, reason: state }];
-      return isContrary ? [{ id, reason: 'mixed' }] : [];
-    }),
-  };
+  return { session, applied: policies.map(({ id }) => id), skipped };
 }
 
 const stateOf = (policy: JsonObject | undefined): 'active' | 'draft' | 'deny' | 'missing' => {
@@ -82,11 +100,11 @@ const stateOf = (policy: JsonObject | undefined): 'active' | 'draft' | 'deny' | 
   return state === 'draft' || state === 'deny' ? state : 'active';
 };
 
-function withRights(document: JsonObject, policies: readonly Policy[]): JsonObject {
+function rightsFrom(policies: readonly Policy[]): JsonObject | undefined {
   const givers = policies.filter(({ parts }) => parts.acl || parts.perApi);
-  if (givers.length === 0) return { access_rights: objectAt(document, 'access_rights') ?? {} };
+  if (givers.length === 0) return undefined;
   const ids = new Set(givers.flatMap((giver) => Object.keys(rightsOf(giver))));
-  return { access_rights: Object.fromEntries([...ids].map((id) => [id, rightOf(id, givers)])) };
+  return Object.fromEntries([...ids].map((id) => [id, rightOf(id, givers)]));
 }
 
 const rightsOf = ({ document }: Policy): JsonObject => objectAt(document, 'access_rights') ?? {};

@@ -28,15 +28,22 @@ export type CountedKey = { readonly keyId: string; readonly quota?: KeyQuota | u
 
 /** `session`: of documents that have passed the check. */
 export function limitsOfKey({ keyId, quota: state }: CountedKey, session: JsonObject): LimitsOfKey {
-  const entries = new Map(
-    Object.entries(objectAt(session, 'access_rights') ?? {}).map(([id, entry]) => [id, entryOf(id, entry)]),
-  );
+  const rights = objectAt(session, 'access_rights') ?? {};
   const alarms = alarmsOf(session);
   const since = (id: string): string => state?.others?.[id] ?? state?.epoch ?? '';
-  const scopes = Map.groupBy(entries.values(), ({ scope }) => scope);
+  let scopes: Scopes | undefined;
+  const sharing = ({ scope }: Entry): readonly Entry[] => {
+    if (scope === '') return [];
+    scopes ??= scopesOf(rights);
+    return scopes.get(scope) ?? [];
+  };
   // Who shares a counter agrees on its name.
-  const epochOf = ({ id, scope }: Entry): string =>
-    scope === '' ? since(id) : ((scopes.get(scope) ?? []).map((one) => since(one.id)).toSorted()[0] ?? '');
+  const epochOf = (entry: Entry): string =>
+    entry.scope === ''
+      ? since(entry.id)
+      : (sharing(entry)
+          .map((one) => since(one.id))
+          .toSorted()[0] ?? '');
   const { rate, throttle, quota } = limitOf(session);
   const ownStart = startOf(state?.start, quota);
   const own: KeyLimits = {
@@ -65,7 +72,7 @@ export function limitsOfKey({ keyId, quota: state }: CountedKey, session: JsonOb
         ? {
             quota: counted(
               limit.quota,
-              `${quotaName(keyId, epochOf(entry))}:${place}${windowOf(entry, scopes)}`,
+              `${quotaName(keyId, epochOf(entry))}:${place}${windowOf(entry, sharing(entry))}`,
               alarms,
             ),
           }
@@ -75,16 +82,16 @@ export function limitsOfKey({ keyId, quota: state }: CountedKey, session: JsonOb
   return {
     own,
     of: (apiId) => {
-      const entry = entries.get(apiId);
-      return entry ? withEntry(entry) : own;
+      const entry = Object.hasOwn(rights, apiId) ? rights[apiId] : undefined;
+      return entry === undefined ? own : withEntry(entryOf(apiId, entry));
     },
   };
 }
 
 /** Of several lengths in one scope each has a counter: the window of a shared one would end when the shortest does. */
-function windowOf({ scope, limit: { quota } }: Entry, scopes: ReadonlyMap<string, readonly Entry[]>): string {
-  if (scope === '' || typeof quota !== 'object') return '';
-  const shared = (scopes.get(scope) ?? []).flatMap(({ limit }) => (typeof limit.quota === 'object' ? limit.quota : []));
+function windowOf({ limit: { quota } }: Entry, sharing: readonly Entry[]): string {
+  if (typeof quota !== 'object') return '';
+  const shared = sharing.flatMap(({ limit }) => (typeof limit.quota === 'object' ? limit.quota : []));
   return shared.every(({ renewalS }) => renewalS === quota.renewalS) ? '' : `:${quota.renewalS}`;
 }
 
@@ -98,6 +105,17 @@ export function quotaOwner(counter: string): { readonly keyId: string; readonly 
 }
 
 type Entry = { readonly id: string; readonly limit: WrittenLimit; readonly scope: string };
+
+/** Entries that share a counter, by what they have in common. */
+type Scopes = ReadonlyMap<string, readonly Entry[]>;
+
+const scopesOf = (rights: JsonObject): Scopes => {
+  const entries = Object.entries(rights).map(([id, entry]) => entryOf(id, entry));
+  return Map.groupBy(
+    entries.filter(({ scope }) => scope !== ''),
+    ({ scope }) => scope,
+  );
+};
 
 const entryOf = (id: string, value: JsonObject[string]): Entry => ({
   id,

@@ -5,9 +5,9 @@ import { isObject, objectAt, textAt, texts } from '../../domain/json.ts';
 import { createShapeCheck, type ShapeCheck } from '../../domain/json-schema.ts';
 import type { KeyObject } from '../../projections/gateway-snapshot.ts';
 import { type EndpointRow, endpointFinder } from './endpoint-limits.ts';
-import { limitOf, limitsOfKey, numberAt } from './key-limits.ts';
+import { type LimitsOfKey, limitOf, limitsOfKey, numberAt } from './key-limits.ts';
 import { pathGrant } from './path-grant.ts';
-import type { ApiRights, KeyLimits, KeySession } from './session.ts';
+import type { ApiRights, KeyRights, KeySession } from './session.ts';
 
 const text = { type: 'string' };
 const number = { type: 'number' };
@@ -44,10 +44,16 @@ export const createDocumentCheck = (): ShapeCheck => createShapeCheck(document, 
 
 export type ReadKey = { readonly keyId: string } & Pick<KeyObject['body'], 'orgId' | 'quota'>;
 
+/** By entry of `access_rights`, of which all keys of a policy have the same ones: what in it does not depend on the key. */
+export type KnownGrants = WeakMap<JsonObject, Granted>;
+
+type Granted = Omit<ApiRights, 'limits'>;
+
 /** `session`: of documents that have passed the check. */
 export function readSession(
   { keyId, orgId, quota }: ReadKey,
   { session, applied }: Pick<EffectiveSession, 'session' | 'applied'>,
+  known: KnownGrants = new WeakMap(),
 ): KeySession {
   const limits = limitsOfKey({ keyId, quota }, session);
   const expires = numberAt(session, 'expires');
@@ -58,16 +64,52 @@ export function readSession(
     metadata: objectAt(session, 'meta_data') ?? {},
     isInactive: session['is_inactive'] === true,
     expiresAt: expires > 0 ? expires * 1_000 : 0,
-    rights: new Map(
-      Object.entries(objectAt(session, 'access_rights') ?? {}).flatMap(([id, entry]) =>
-        isObject(entry) ? [[id, rightsOf(entry, limits.of(id))] as const] : [],
-      ),
-    ),
+    rights: new LateRights(objectAt(session, 'access_rights') ?? {}, limits, known),
     allowsAllApis: session['allow_all_apis'] === true,
   });
 }
 
-function rightsOf(entry: JsonObject, limits: KeyLimits): ApiRights {
+class LateRights implements KeyRights {
+  readonly #entries: JsonObject;
+  readonly #limits: LimitsOfKey;
+  readonly #known: KnownGrants;
+  readonly #made = new Map<string, ApiRights>();
+
+  constructor(entries: JsonObject, limits: LimitsOfKey, known: KnownGrants) {
+    this.#entries = entries;
+    this.#limits = limits;
+    this.#known = known;
+  }
+
+  get(apiId: string): ApiRights | undefined {
+    return this.#made.get(apiId) ?? this.#make(apiId);
+  }
+
+  has(apiId: string): boolean {
+    return this.#entryAt(apiId) !== undefined;
+  }
+
+  keys(): MapIterator<string> {
+    return new Set(Object.keys(this.#entries).filter((id) => this.has(id))).keys();
+  }
+
+  #entryAt(apiId: string): JsonObject | undefined {
+    const entry = Object.hasOwn(this.#entries, apiId) ? this.#entries[apiId] : undefined;
+    return isObject(entry) ? entry : undefined;
+  }
+
+  #make(apiId: string): ApiRights | undefined {
+    const entry = this.#entryAt(apiId);
+    if (!entry) return undefined;
+    const granted = this.#known.get(entry) ?? grantedBy(entry);
+    this.#known.set(entry, granted);
+    const rights = { ...granted, limits: this.#limits.of(apiId) };
+    this.#made.set(apiId, rights);
+    return rights;
+  }
+}
+
+function grantedBy(entry: JsonObject): Granted {
   const [versions, urls] = [texts(entry['versions']), objects(entry['allowed_urls'])];
   const rows = objects(entry['endpoints']).flatMap(rowsOf);
   return {
@@ -75,7 +117,6 @@ function rightsOf(entry: JsonObject, limits: KeyLimits): ApiRights {
     ...(urls.length === 0
       ? {}
       : { grants: urls.map((url) => pathGrant(textAt(url, 'url') ?? '', texts(url['methods']))) }),
-    limits,
     ...(rows.length === 0 ? {} : { endpoint: endpointFinder(rows) }),
   };
 }

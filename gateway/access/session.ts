@@ -44,6 +44,9 @@ export type KeyLimits = {
   readonly quota?: CountedQuota;
 };
 
+/** By API id; made when somebody asks: a key may have rights for a thousand APIs, and call one. */
+export type KeyRights = Pick<ReadonlyMap<string, ApiRights>, 'get' | 'has' | 'keys'>;
+
 export type KeySession = {
   /** SHA-256 hex of the key: what records and counters know it by. */
   readonly keyId: string;
@@ -57,8 +60,7 @@ export type KeySession = {
   readonly isInactive: boolean;
   /** Ms since 1970; 0 = never. */
   readonly expiresAt: number;
-  /** By API id. */
-  readonly rights: ReadonlyMap<string, ApiRights>;
+  readonly rights: KeyRights;
   /** Every API of the organisation; an entry of `rights` still says what may be done with its API. */
   readonly allowsAllApis: boolean;
   /** Of APIs without an entry. */

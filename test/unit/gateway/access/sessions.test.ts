@@ -101,7 +101,7 @@ describe('the index of sessions', () => {
     const { feed, find } = given();
     feed.putKey('the-key', { apply_policies: ['gold'] });
     feed.putPolicy('gold', { access_rights: rights }, 'other');
-    expect(find()?.rights.size).to.equal(0);
+    expect([...(find()?.rights.keys() ?? ['none'])]).to.deep.equal([]);
   });
 
   it('does not take the entry of a basic user for a key', () => {
@@ -151,6 +151,38 @@ describe('the index of sessions', () => {
     expect(apis()).to.deep.equal(['b']);
     feed.removePolicy('gold');
     expect(apis()).to.deep.equal([]);
+  });
+
+  it('has what a policy grants in common with the other keys of the policy, and counters of its own', () => {
+    const { feed, sessions } = given();
+    const allowed = { allowed_urls: [{ url: '/x' }], limit: { rate: 2, per: 1 } };
+    feed.putPolicy('gold', { access_rights: { a: allowed, b: {} } });
+    for (const key of ['one-key', 'other-key']) feed.putKey(key, { apply_policies: ['gold'] });
+    sessions.swap(hold(feed.current));
+    const [one, other] = ['one-key', 'other-key'].map((key) => sessions.find(key, acme)?.rights.get('a'));
+    expect(one?.grants).to.have.length(1);
+    expect(one?.grants).to.equal(other?.grants);
+    expect([one, other].map((right) => right?.limits.rate?.counter)).to.deep.equal(
+      ['one-key', 'other-key'].map((key) => `key:${keyId(key)}:api:a`),
+    );
+    feed.putPolicy('gold', { access_rights: { b: {} } });
+    sessions.swap(hold(feed.current));
+    expect(['one-key', 'other-key'].map((key) => sessions.find(key, acme)?.rights.has('a'))).to.deep.equal([
+      false,
+      false,
+    ]);
+  });
+
+  it('mixes policies for each organisation by itself, however often', () => {
+    const { feed, sessions } = given();
+    feed.putPolicy('gold', { access_rights: { a: {} } });
+    feed.putKey('ours', { apply_policies: ['gold'] });
+    feed.putKey('theirs', { apply_policies: ['gold'] }, { orgId: 'other' });
+    for (let number = 0; number < 1_200; number++) feed.putKey(`key-${number}`, { apply_policies: [`p${number}`] });
+    sessions.swap(hold(feed.current));
+    for (let number = 0; number < 1_200; number++) sessions.find(`key-${number}`, acme);
+    expect([...(sessions.find('theirs', toOrgId('other'))?.rights.keys() ?? ['none'])]).to.deep.equal([]);
+    expect([...(sessions.find('ours', acme)?.rights.keys() ?? [])]).to.deep.equal(['a']);
   });
 
   const broken: readonly [name: string, key: JsonObject, policy: JsonObject][] = [
