@@ -1,6 +1,7 @@
 /** Reports of gateways: what becomes an event, what only a sign of life, and what the fleet looks like then. */
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
+import { forwardedStore, padPosition } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { nodeStream, toNodeId } from '../../domain/ids.ts';
 import type { GatewayReport } from '../../gateway/feed/feed.ts';
@@ -93,6 +94,27 @@ describe('reports of gateways', () => {
     await taken({ position: String(await management.store.head()), revision: '1' });
     await taken({ position: String(await management.store.head()), revision: '1' });
     expect((await known(1))[0]?.['lag']).to.deep.equal({ events: 0, seconds: 0 });
+  });
+
+  it('ask the log once for all nodes that stand at one place', async () => {
+    const counted = new Map<string, number>();
+    await using other = await startTestManagement({
+      wrap: (store) => ({
+        ...forwardedStore(store),
+        readAll: (query) => {
+          counted.set(query.after, (counted.get(query.after) ?? 0) + 1);
+          return store.readAll(query);
+        },
+      }),
+    });
+    const behind = gatewayReport({ position: '1', revision: '1' });
+    for (const node of ['a', 'b', 'c']) await other.call('POST', `/api/gateways/${node}/reports`, behind, json);
+    await other.call('POST', streams, named('orders'));
+    await eventually(async () => listOf(await other.call('GET', '/api/gateways'), 'gateways').length === 3);
+    counted.clear();
+    const shown = listOf(await other.call('GET', '/api/gateways'), 'gateways');
+    expect(shown.map(({ lag }) => (lag as JsonObject)['events'])).to.satisfy((lags: number[]) => lags.every(Boolean));
+    expect(counted.get(padPosition('1'))).to.equal(1);
   });
 
   it('of two processes with one name count for the newer one', async () => {

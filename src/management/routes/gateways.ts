@@ -25,8 +25,9 @@ async function list(call: Call, services: Services): Promise<Reply> {
   await awaitRevision(call.query, ['nodes'], services.projector);
   const { store, models, nodes, organisations } = services;
   const [seen, head] = await Promise.all([nodes.lastSeen(), store.head()]);
+  const lagAt = lags(services, head);
   const gateways = listNodes(models, organisations.home).map((node) =>
-    shown(services, node, seen.get(node.nodeId), head),
+    shown(services, node, seen.get(node.nodeId), lagAt),
   );
   return { status: 200, body: { position: shortPosition(head), gateways: await Promise.all(gateways) } };
 }
@@ -37,20 +38,32 @@ async function show({ params, query }: Call, services: Services): Promise<Reply>
   const found = listNodes(models, organisations.home).find(({ nodeId }) => nodeId === params['nodeId']);
   if (!found) throw unknown(params['nodeId'] ?? '');
   const [seen, head] = await Promise.all([nodes.lastSeen(), store.head()]);
-  return { status: 200, body: await shown(services, found, seen.get(found.nodeId), head) };
+  return { status: 200, body: await shown(services, found, seen.get(found.nodeId), lags(services, head)) };
+}
+
+type LagAt = (position: Position) => ReturnType<typeof lagOf>;
+
+/** After an outage many stand at one place: the log is asked once for it. */
+function lags({ store, now }: Services, head: Position): LagAt {
+  const known = new Map<Position, ReturnType<typeof lagOf>>();
+  return (position) => {
+    const lag = known.get(position) ?? lagOf(store, position, head, now());
+    known.set(position, lag);
+    return lag;
+  };
 }
 
 const unknown = (node: string): Rejection => new Rejection('gateway_unknown', `no gateway ${node} has registered`);
 
 async function shown(
-  { store, now }: Services,
+  { now }: Services,
   { nodeId, group, tags, version, key, applied }: RegisteredNode,
   seen: LastSeen | undefined,
-  head: Position,
+  lagAt: LagAt,
 ): Promise<JsonObject> {
   const { position = '', revision = '' } = seen ?? applied ?? {};
   const errors = applied?.errors ?? [];
-  const lag = await lagOf(store, position, head, now());
+  const lag = await lagAt(position);
   const isGone = !seen || now().getTime() - Date.parse(seen.seenAt) > goneAfterMs;
   const isDoubtful =
     errors.length > 0 || seen?.trouble !== undefined || seen?.source === 'none' || isAlarming(key, now());
