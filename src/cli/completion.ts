@@ -108,7 +108,6 @@ const sources: Readonly<Record<string, Source>> = {
   api: apis,
   cert: { path: '/api/certs?p=0', list: 'cert_basics', id: 'id' },
   policy: { path: '/api/policies?limit=500', list: 'policies', id: 'id' },
-  webhook: { path: '/api/webhooks?limit=500', list: 'webhooks', id: 'id' },
   key: { path: '/api/keys?limit=500', list: 'keys', id: 'key_hash' },
 };
 
