@@ -23,6 +23,8 @@ export interface Generations {
 
 const keptGenerations = 3;
 const namePattern = /^generation-(\d{10})\.json$/;
+/** Under this name it is written. */
+const draftPattern = /^generation-\d{10}\.json\.\d+\.tmp$/;
 
 /**
  * With `trust` only a configuration that management signed is taken from the disk. What runs in place of its rejected
@@ -39,6 +41,7 @@ export function diskGenerations(directory: string, log: Log, trust?: Trust): Gen
   const file = (number: number): string => join(directory, `generation-${String(number).padStart(10, '0')}.json`);
   return {
     async load() {
+      await clear(directory);
       for (const number of await numbers()) {
         const generation = await read(file(number), trust).catch((error: unknown) => {
           log.warn('a configuration on disk is broken', { file: file(number), error });
@@ -60,6 +63,13 @@ export function diskGenerations(directory: string, log: Log, trust?: Trust): Gen
       if (newest !== undefined) await utimes(file(newest), nowMs / 1_000, nowMs / 1_000);
     },
   };
+}
+
+/** A kill in the midst of a write leaves the whole size of a configuration behind. */
+async function clear(directory: string): Promise<void> {
+  const names = await readdir(directory).catch(() => []);
+  const drafts = names.filter((name) => draftPattern.test(name));
+  await Promise.all(drafts.map((name) => rm(join(directory, name), { force: true }).catch(() => {})));
 }
 
 /** Without a signature the snapshot stands there itself, else what it follows from. */

@@ -83,6 +83,15 @@ describe('generations on disk', () => {
     expect(loaded?.provenance?.base.signature).to.be.a('string');
   });
 
+  it('clears away what a kill left half written', async () => {
+    await plain().save(proven(1));
+    const half = ['generation-0000000002.json.1.tmp', 'generation-0000000009.json.77.tmp'];
+    for (const name of half) writeFileSync(join(directory(), name), 'half');
+    writeFileSync(join(directory(), 'notes.tmp'), 'not ours');
+    expect(await loadedCount(plain())).to.equal(1);
+    expect(files()).to.deep.equal(['generation-0000000001.json', 'notes.tmp']);
+  });
+
   it('is made again from the signed snapshot and each signed change since', async () => {
     const before = snapshotOf(1);
     const change = { op: 'remove', position: positionText(2), kind: 'api', id: 'api-1' } as const;
