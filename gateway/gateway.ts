@@ -11,7 +11,7 @@ import type { CheckApi } from './check-api.ts';
 import { type Before, type Compiled, type CompiledApi, compile, type Reveal, retireOthers } from './compile.ts';
 import { DeliveryExchange } from './events/exchange.ts';
 import { GatewayEvents } from './events/gateway-events.ts';
-import type { OutboxStore } from './events/outbox.ts';
+import type { OpenOutbox } from './events/outbox.ts';
 import { type RetryPolicy, webhookRetries } from './events/verdict.ts';
 import type { Feed, GatewayReport, SnapshotSource } from './feed/feed.ts';
 import type { Generation } from './feed/generation.ts';
@@ -61,7 +61,7 @@ export type GatewayOptions = {
   readonly openSecrets?: VaultOptions['open'];
   readonly nodeKey?: VaultOptions['key'];
   /** Where events wait for webhooks; opened when the first handler needs it. Without it none is called. */
-  readonly openOutbox?: (() => Promise<OutboxStore>) | undefined;
+  readonly openOutbox?: OpenOutbox | undefined;
   /** When events that were not delivered are tried again. Default: as the design has it. */
   readonly webhookRetries?: RetryPolicy | undefined;
   readonly listen: Address;

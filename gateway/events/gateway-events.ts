@@ -13,7 +13,7 @@ import { Cooldowns } from './cooldowns.ts';
 import { HandlerCounts, type OutcomeCounts } from './counts.ts';
 import { EventQueue, type Queued, type RaisedEvent } from './event-queue.ts';
 import { originalRequest } from './original-request.ts';
-import { coolingKey, Outbox, type OutboxStore, type Redelivery } from './outbox.ts';
+import { coolingKey, type OpenOutbox, Outbox, type Redelivery } from './outbox.ts';
 import type { Unnumbered } from './outbox-entry.ts';
 import { type Reveal, type RunningApi, TargetAddresses, targetOf } from './targets.ts';
 import { raisedBy } from './triggers.ts';
@@ -21,7 +21,7 @@ import type { RetryPolicy } from './verdict.ts';
 
 export type EventOptions = {
   /** Opens the outbox when the first handler needs it. Without it no webhook is called. */
-  readonly open: (() => Promise<OutboxStore>) | undefined;
+  readonly open: OpenOutbox | undefined;
   /** Of the node itself: for events of every API. */
   readonly handlers: readonly EventHandler[];
   readonly reveal: Reveal;
@@ -71,6 +71,7 @@ export class GatewayEvents {
     this.#addresses.swap(apis, objects);
     this.#outbox?.endGone();
     const isNeeded =
+      this.#options.open?.isLeft ||
       !this.#options.handlers.every(isLogged) ||
       apis.some(({ definition }) => !definition.eventHandlers.every(isLogged));
     if (isNeeded) void this.#open();
@@ -216,6 +217,8 @@ export class GatewayEvents {
         });
         await outbox.start();
         this.#outbox = outbox;
+        // The configuration may be another one by now.
+        outbox.endGone();
         return outbox;
       } catch (error) {
         this.#isFailing = true;

@@ -25,6 +25,9 @@ export type OutboxStore = {
   close(): Promise<void>;
 };
 
+/** `isLeft`: by an earlier run, and with it perhaps events whose handlers are gone: it is opened although nobody needs it. */
+export type OpenOutbox = (() => Promise<OutboxStore>) & { readonly isLeft?: boolean };
+
 export type OutboxOptions = {
   readonly store: OutboxStore;
   readonly addressOf: (target: string) => TargetAddress | undefined;

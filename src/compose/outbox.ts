@@ -1,5 +1,6 @@
 /** Where a gateway keeps events for webhooks: an embedded record log of its own, and the sender with its connections. */
-import type { OutboxStore } from '../../gateway/events/outbox.ts';
+import { existsSync } from 'node:fs';
+import type { OpenOutbox, OutboxStore } from '../../gateway/events/outbox.ts';
 import type { OutboxEntry } from '../../gateway/events/outbox-entry.ts';
 import { openEmbeddedLogOf } from '../stores/records/embedded-record-log.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
@@ -20,9 +21,8 @@ const maxBytes = 268_435_456;
 const maxAgeMs = 2 * 86_400_000;
 
 /** Nothing is opened, and no client for HTTP loaded, before the first handler needs it. */
-export const outboxOpener =
-  ({ directory, node, allowLinkLocal, log, ...limits }: OutboxPlace) =>
-  async (): Promise<OutboxStore> => {
+export const outboxOpener = ({ directory, node, allowLinkLocal, log, ...limits }: OutboxPlace): OpenOutbox => {
+  const open = async (): Promise<OutboxStore> => {
     const { createSendWebhook, webhookAgent } = await import('../../gateway/events/webhook-sender.ts');
     const records = openEmbeddedLogOf<OutboxEntry>({ directory, fsync: fsyncMs, maxBytes, maxAgeMs, log });
     const lane = await records.openLane(node);
@@ -37,3 +37,5 @@ export const outboxOpener =
       },
     };
   };
+  return Object.assign(open, { isLeft: existsSync(directory) });
+};

@@ -1,4 +1,5 @@
 /** Deliveries of a gateway: tried again, given up, sent again, and nothing lost by receivers that are away, restarts and full queues. */
+import { readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -236,6 +237,29 @@ describe('deliveries of a gateway', function () {
     expect(await gateway.gateway.events.redeliver({ webhookId: 'alarms', ids: 'all' })).to.equal(2);
     await eventually(() => states(gateway).join() === 'delivered,delivered');
   });
+
+  for (const hasConfiguration of [true, false]) {
+    const from = hasConfiguration ? 'the last good configuration' : 'no configuration, in which nobody needs an outbox';
+    it(`to a webhook that went while the gateway was down are dead when it is back with ${from}`, async () => {
+      using folder = temporaryFolder('svc-events-');
+      const directory = folder.path;
+      const feed = new MemoryFeed();
+      receiver.answer = () => [500];
+      {
+        await using gateway = await withAlarms(receiver.url, { directory, feed, webhookRetries: slowRetries });
+        await gateway.refuse();
+        await eventually(() => states(gateway).join() === 'retrying');
+      }
+      feed.removeWebhook('alarms');
+      feed.put('guarded', guardedApi('guarded', []));
+      const others = readdirSync(directory).filter((name) => name !== 'outbox');
+      if (!hasConfiguration) for (const name of others) rmSync(join(directory, name), { recursive: true });
+      await using gateway = await startEventGateway({ directory, feed });
+      await eventually(() => states(gateway).join() === 'dead');
+      expect(gateway.gateway.events.deliveries[0]).to.include({ attempts: 1, error: 'the handler is gone' });
+      expect(receiver.received).to.have.length(1);
+    });
+  }
 
   it('to a handler that stood in a definition are dead at once when that is another one', async () => {
     await using gateway = await startEventGateway({ webhookRetries: slowRetries });
