@@ -96,6 +96,24 @@ describe('reports of gateways', () => {
     expect((await known(1))[0]?.['lag']).to.deep.equal({ events: 0, seconds: 0 });
   });
 
+  it('count as signs of life however long their texts are', async () => {
+    const long = '"'.repeat(4_000);
+    const errors = Array.from({ length: 20 }, (_, index) => ({
+      kind: 'api',
+      id: `a${index}`,
+      code: 'x',
+      message: long,
+    }));
+    const counts = { reloadId: 'r', position: '1', loaded: 1, unchanged: 0, rejected: 20 };
+    await taken({ trouble: { code: 'x', message: long }, reload: { ...counts, errors, message: long } });
+    const [shown] = await known(1);
+    const message = 'too long to be shown';
+    expect(shown?.['trouble']).to.deep.equal({ code: 'x', message });
+    expect(shown?.['reload']).to.deep.equal({ ...counts, message });
+    await taken({ trouble: { code: 'x', message: 'y' } });
+    expect((await known(1))[0]?.['trouble']).to.deep.equal({ code: 'x', message: 'y' });
+  });
+
   it('ask the log once for all nodes that stand at one place', async () => {
     const counted = new Map<string, number>();
     await using other = await startTestManagement({

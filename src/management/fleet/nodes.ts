@@ -17,7 +17,7 @@ import {
 } from '../../../domain/gateway-node.ts';
 import { type NodeId, nodeStream, type OrgId, toNodeId } from '../../../domain/ids.ts';
 import { CellConflict, type SharedCells } from '../../../domain/shared-cells.ts';
-import { FeedRefusal, type GatewayReport } from '../../../gateway/feed/feed.ts';
+import { FeedRefusal, type GatewayReport, type ReloadReport } from '../../../gateway/feed/feed.ts';
 import { nodeKeyIdOf } from '../../../gateway/feed/node-box.ts';
 import type { Log } from '../../../gateway/ports.ts';
 import { gatewayCategories } from '../../../projections/gateway-config.ts';
@@ -159,7 +159,7 @@ async function see(cells: SharedCells, report: GatewayReport, at: Date): Promise
     const before = cell && (JSON.parse(cell.value) as LastSeen);
     if (before?.past.includes(report.run)) throw superseded(report, before);
     try {
-      const value = JSON.stringify(seenNow(report, before, at));
+      const value = JSON.stringify(fitting(seenNow(report, before, at)));
       await cells.write(`${prefix}${report.node}`, value, cell?.version ?? 'none');
       return;
     } catch (error) {
@@ -179,6 +179,24 @@ function seenNow(report: GatewayReport, before: LastSeen | undefined, at: Date):
     past: past.slice(-maxPast),
   };
 }
+
+/** What a cell takes, with room for what stands beside these. */
+const maxTextBytes = 32 * 1024;
+
+/** A node is alive whatever it has to say. */
+function fitting({ trouble, reload, ...seen }: LastSeen): LastSeen {
+  if (Buffer.byteLength(JSON.stringify([trouble, reload])) <= maxTextBytes) {
+    return { ...seen, ...(trouble ? { trouble } : {}), ...(reload ? { reload } : {}) };
+  }
+  const message = 'too long to be shown';
+  return {
+    ...seen,
+    ...(trouble ? { trouble: { ...trouble, message } } : {}),
+    ...(reload ? { reload: counted(reload, message) } : {}),
+  };
+}
+
+const counted = ({ errors: _, ...counts }: ReloadReport, message: string): ReloadReport => ({ ...counts, message });
 
 const superseded = ({ node }: GatewayReport, { startedAt }: LastSeen): FeedRefusal =>
   new FeedRefusal('node_superseded', `another process that started at ${startedAt} reports as ${node} since`);
