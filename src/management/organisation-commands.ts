@@ -50,11 +50,13 @@ const onOrganisation = (
   aggregate: orgStream(orgId),
   plan: async () => {
     const loaded = await loadOrganisation(store, orgId);
-    const command = commandOf(loaded.state.terms ?? nobody);
-    const events = organisation.decide(command, loaded.state);
+    const { terms } = loaded.state;
     const { era } = store.identity;
     const etag = etagOf(loaded.head ?? 0n, era);
-    if (ifMatch !== undefined && !matchesTag(ifMatch, etag)) throw preconditionFailed(etag);
+    // That it is not there is said by the decision.
+    if (terms && ifMatch !== undefined && !matchesTag(ifMatch, etag)) throw preconditionFailed(etag);
+    const command = commandOf(terms ?? nobody);
+    const events = organisation.decide(command, loaded.state);
     const isUnchanged = events.length === 0;
     const headers = {
       ETag: isUnchanged ? etag : etagOf((loaded.head ?? -1n) + BigInt(events.length), era),

@@ -120,14 +120,18 @@ const onWebhook = (
     await awaitPosition(['apis', 'webhooks'], await store.head(), projector.waitFor);
     const loaded = await loadWebhook(store, webhookId);
     const own = loaded.state.exists && loaded.state.orgId === orgId ? loaded.state : undefined;
-    const held = own ? await openDocument(secrets, webhookStream(webhookId), own) : { document: {}, secrets: [] };
-    const { events, message, members = {}, replayed, headers: further = {} } = decide(loaded.state, own, held);
     const { era } = store.identity;
     const etag = etagOf(loaded.head ?? 0n, era);
-    if (ifMatch !== undefined && !matchesTag(ifMatch, etag)) {
+    const demandTag = async (): Promise<void> => {
+      if (ifMatch === undefined || matchesTag(ifMatch, etag)) return;
       const then = (revision: bigint) => loadWebhook(store, webhookId, revision);
       throw preconditionFailed(etag, own && (await differenceSince(ifMatch, era, own, loaded, then)));
-    }
+    };
+    // What is wrong with a change counts only when it is one of what is there; what is not there has no tag.
+    if (own) await demandTag();
+    const held = own ? await openDocument(secrets, webhookStream(webhookId), own) : { document: {}, secrets: [] };
+    const { events, message, members = {}, replayed, headers: further = {} } = decide(loaded.state, own, held);
+    if (!own) await demandTag();
     const isUnchanged = events.length === 0;
     const headers = {
       ...further,

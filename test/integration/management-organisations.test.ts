@@ -230,6 +230,40 @@ describe('an organisation that wants If-Match', () => {
   });
 });
 
+describe('a write that is out of date', () => {
+  let management: TestManagement;
+  before(async () => {
+    management = await startTestManagement({ isInstalled: true });
+  });
+  after(() => management[Symbol.asyncDispose]());
+
+  const rows: readonly [name: string, path: string, made: JsonObject, broken: JsonObject][] = [
+    ['a key', '/api/keys', { alias: 'a' }, { apply_policies: ['nothing'] }],
+    ['a policy', '/api/policies', { id: 'gold', name: 'a' }, { name: 'b', access_rights: { nothing: {} } }],
+    ['a webhook', '/api/webhooks', { id: 'in', url: 'https://a.example/' }, { url: 'https://a.example/', headers: [] }],
+    ['a token', '/api/tokens', { name: 'a' }, { name: 'b', scopes: ['apis:write'] }],
+    ['an organisation', '/api/organisations', { id: acme, name: 'a' }, { rate: 5 }],
+  ];
+  for (const [name, path, body, broken] of rows) {
+    it(`of ${name} is told so before anything that is wrong with it`, async () => {
+      const made = await management.call('POST', path, JSON.stringify(body), json);
+      const id = made.json['key_hash'] ?? made.json['ID'] ?? made.json['id'];
+      const put = (of: JsonObject, headers = {}) =>
+        management.call('PUT', `${path}/${id}`, JSON.stringify(of), { ...json, ...headers });
+      const { headers } = made;
+      const wrong = name === 'a webhook' ? { ...broken, url: 'https://b.example/', secret: '***' } : broken;
+      expect((await put(wrong, { 'if-match': headers.get('etag') ?? '' })).status).to.be.within(400, 403);
+      const { key_hash: _, id: __, ...rest } = body;
+      expect((await put({ ...rest, ...(path === '/api/keys' ? { alias: 'b' } : { name: 'b' }) })).status).to.equal(200);
+      const late = await put(wrong, { 'if-match': headers.get('etag') ?? '' });
+      expect([late.status, late.headers.get('x-svc-error-code')], late.text).to.deep.equal([
+        412,
+        'precondition_failed',
+      ]);
+    });
+  }
+});
+
 describe('an organisation with strict keys', () => {
   it('refuses what is a warning elsewhere', async () => {
     await using management = await startTestManagement();

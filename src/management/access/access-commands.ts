@@ -78,6 +78,16 @@ export const onDocument = <State extends DocumentState>(
   plan: async () => {
     await awaitPosition(['apis', 'keys', 'policies'], await store.head(), projector.waitFor);
     const loaded = await load();
+    const { era } = store.identity;
+    const etag = etagOf(loaded.head ?? 0n, era);
+    const demandTag = async (): Promise<void> => {
+      if (ifMatch === undefined || matchesTag(ifMatch, etag)) return;
+      throw preconditionFailed(etag, await differenceSince(ifMatch, era, orgId, loaded, load));
+    };
+    const { state } = loaded;
+    const isOwn = state.exists && state.orgId === orgId;
+    // What is wrong with a change counts only when it is one of what is there; what is not there has no tag.
+    if (isOwn) await demandTag();
     const {
       status = 200,
       events,
@@ -86,12 +96,8 @@ export const onDocument = <State extends DocumentState>(
       body,
       replayed,
       headers: told = {},
-    } = await decide(loaded.state, (await hold?.(loaded.state)) ?? { document: {}, secrets: [] });
-    const { era } = store.identity;
-    const etag = etagOf(loaded.head ?? 0n, era);
-    if (ifMatch !== undefined && !matchesTag(ifMatch, etag)) {
-      throw preconditionFailed(etag, await differenceSince(ifMatch, era, orgId, loaded, load));
-    }
+    } = await decide(state, (await hold?.(state)) ?? { document: {}, secrets: [] });
+    if (!isOwn) await demandTag();
     const isUnchanged = events.length === 0;
     const headers = {
       ...told,

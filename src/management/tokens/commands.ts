@@ -134,10 +134,13 @@ const onToken = (
   aggregate: aggregateOf(wish),
   plan: async () => {
     const loaded = await loadToken(store, wish.tokenId);
-    const { events, checks = [], ...replies } = decide(loaded);
+    const { state } = loaded;
     const { era } = store.identity;
     const etag = etagOf(loaded.head ?? 0n, era);
-    if (wish.ifMatch !== undefined && !matchesTag(wish.ifMatch, etag)) throw preconditionFailed(etag);
+    const isStale = wish.ifMatch !== undefined && !matchesTag(wish.ifMatch, etag);
+    // That it is not there is said by the decision.
+    if (isStale && state.exists && state.orgId === wish.orgId) throw preconditionFailed(etag);
+    const { events, checks = [], ...replies } = decide(loaded);
     const isUnchanged = events.length === 0;
     const headers = {
       ETag: isUnchanged ? etag : etagOf((loaded.head ?? -1n) + BigInt(events.length), era),
