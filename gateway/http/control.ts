@@ -21,7 +21,7 @@ export type ControlOptions = {
   readonly secret: () => string | undefined;
 };
 
-type Reply = { readonly status: number; readonly body: unknown; readonly type?: string };
+type Reply = { readonly status: number; readonly body: unknown; readonly type?: string; readonly allow?: string };
 
 export class ControlServer {
   readonly #options: ControlOptions;
@@ -55,12 +55,14 @@ export class ControlServer {
   }
 
   async #reply(request: IncomingMessage): Promise<Reply> {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://control');
+    const url = URL.parse(request.url ?? '/', 'http://control');
+    if (!url) return notFound;
+    const { pathname, searchParams } = url;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const { readiness, revision, health, config, reload } = this.#options;
     const isReload = pathname === '/svc/reload';
     if (!['/livez', '/readyz', '/healthz', '/svc/config', '/svc/reload'].includes(pathname)) return notFound;
-    if (!isRead && !(isReload && request.method === 'POST')) return notAllowed;
+    if (!isRead && !(isReload && request.method === 'POST')) return notAllowed(isReload);
     if (pathname.startsWith('/svc/') && !this.#isAdministrator(request)) return forbidden;
     switch (pathname) {
       case '/livez':
@@ -91,7 +93,10 @@ export class ControlServer {
 }
 
 const notFound: Reply = { status: 404, body: { error: 'Not Found' } };
-const notAllowed: Reply = { status: 405, body: { error: 'Method not allowed' } };
+const notAllowed = (isReload: boolean): Reply => ({
+  ...{ status: 405, body: { error: 'Method not allowed' } },
+  allow: isReload ? 'GET, HEAD, POST' : 'GET, HEAD',
+});
 const forbidden: Reply = {
   status: 403,
   body: { error: 'Attempted administrative access with invalid or missing key!' },
@@ -113,13 +118,13 @@ const isOwnName = (host: string): boolean => {
 const waitOf = (parameters: URLSearchParams): string | undefined =>
   parameters.get('wait') ?? (parameters.get('block') === 'true' ? 'true' : undefined);
 
-function write(response: ServerResponse, { status, body, type = 'application/json' }: Reply): void {
+function write(response: ServerResponse, { status, body, type = 'application/json', allow }: Reply): void {
   const text = JSON.stringify(body);
   response.writeHead(status, {
     'content-type': type,
     'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
-    ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
+    ...(allow === undefined ? {} : { allow }),
   });
   response.end(text);
 }

@@ -31,7 +31,19 @@ describe('the control listener', () => {
     });
   }
 
-  it('knows nothing else', async () => expect((await get('/svc/other')).status).to.equal(404));
+  it('knows nothing else, whatever stands in the place of a path', async () => {
+    expect((await get('/svc/other')).status).to.equal(404);
+    using client = await rawClient(Number(new URL(gateway.control).port));
+    client.send('GET // HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n');
+    expect(await client.until(/^HTTP.*\r\n/)).to.match(/^HTTP\/1\.1 404 /);
+  });
+
+  it('says which methods a path takes when another one is used', async () => {
+    const allowed = async (path: string) => (await get(path, { method: 'DELETE' })).headers.get('allow');
+    expect([await allowed('/svc/config'), await allowed('/svc/reload')]).to.deep.equal([
+      ...['GET, HEAD', 'GET, HEAD, POST'],
+    ]);
+  });
 
   it('shows what runs, and what was rejected', async () => {
     const apis = (await (await get('/svc/config')).json()) as { apis: object[]; errors: object[] };
