@@ -35,7 +35,7 @@ export class Sessions {
   #access: Access = { keys: KeyTable.of([]), objects: {} };
   /** By the object, which another one replaces when the key changes: a swap costs nothing, however many keys there are. */
   readonly #made = new WeakMap<KeyObject, Made>();
-  /** Of this configuration, by organisation and the ids of the policies. */
+  /** By organisation and the ids of the policies; good for as long as none of them changes. */
   readonly #mixes = new Map<string, Mix>();
   readonly #grants: KnownGrants = new WeakMap();
 
@@ -45,7 +45,6 @@ export class Sessions {
 
   /** From here on the keys and policies of this configuration count, and no others. */
   swap(access: Access): void {
-    if (access.objects !== this.#access.objects) this.#mixes.clear();
     this.#access = access;
   }
 
@@ -84,7 +83,7 @@ export class Sessions {
   #mixOf(orgId: OrgId, names: readonly string[]): Mix {
     const name = [orgId, ...names].join('\n');
     const known = this.#mixes.get(name);
-    if (known) return known;
+    if (known && this.#isCurrent(known)) return known;
     const policies = names.map((id) => {
       const place = objectKey('policy', id);
       return [place, this.#policyAt(place)] as const;
