@@ -21,7 +21,7 @@ export type Organisations = {
 };
 
 /** `isOfGateways`: asked by gateways for all organisations, so that none of these is switched off with one of them. */
-export type EnteredRoute = { readonly path: string; readonly isOfGateways: boolean };
+type EnteredRoute = { readonly path: string; readonly isOfGateways: boolean };
 
 export type OrganisationsOptions = {
   readonly models: ReadModelStore;
