@@ -1,5 +1,6 @@
 /** A restore of certificates: the private key comes back sealed for its new place, or is named as a hole. */
 import { expect } from 'chai';
+import type { JsonObject } from '../../domain/event.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { certStream, orgStream, toCertId } from '../../domain/ids.ts';
 import { factsOf, fingerprintOf, readCertificate } from '../../src/management/upload/x509.ts';
@@ -123,6 +124,18 @@ describe('a restore of certificates', () => {
       expect((await restore({ at })).json['detail'], key).to.match(/in use by key [0-9a-f]{64}; keepNew leaves it/);
       expect((await restore({ at, kinds: ['cert', 'api', 'key'] })).status).to.equal(200);
       expect(await certificates()).to.have.length(0);
+    });
+
+    it('says which APIs stay without a webhook that goes', async () => {
+      const at = await create('orders');
+      await write('POST', '/api/webhooks', { id: 'alarms', name: 'alarms', url: 'https://hooks.example/in' }, json);
+      const handler = { enabled: true, trigger: 'QuotaExceeded', type: 'webhook', id: 'alarms' };
+      await write('PUT', `${streams}/orders`, named('orders', { server: { eventHandlers: [handler] } }));
+      const warnings = async (body: JsonObject) => listOf(await restore(body, '?dryRun=true'), 'warnings');
+      expect(await warnings({ at, kinds: ['webhook'] })).to.deep.equal([
+        { kind: 'webhook', id: 'alarms', name: 'alarms', text: 'in use by api orders, which stays' },
+      ]);
+      expect(await warnings({ at })).to.deep.equal([]);
     });
 
     it('says which keys stay without a policy that goes', async () => {

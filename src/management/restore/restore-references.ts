@@ -2,17 +2,18 @@
 import { namedCertificates } from '../../../domain/api/certificate-uses.ts';
 import { canonical } from '../../../domain/api/classic/codec.ts';
 import type { ApiDocument } from '../../../domain/api/definition.ts';
+import { policiesIn } from '../../../domain/api/policy-references.ts';
 import type { Problem } from '../../../domain/errors.ts';
 import type { EventStore } from '../../../domain/event-store.ts';
-import { type CertId, type OrgId, toApiId, toPolicyId, toWebhookId } from '../../../domain/ids.ts';
+import { type CertId, type OrgId, toApiId, toWebhookId } from '../../../domain/ids.ts';
+import { type CatalogApi, getApi, listApis } from '../../../projections/api-catalog.ts';
 import { apisUsing } from '../../../projections/certificate-uses.ts';
 import { keysWithCertificate, keysWithPolicy } from '../../../projections/keys.ts';
 import type { DocumentReader } from '../../../projections/read-model-store.ts';
-import { apisWithPolicy } from '../access/policy-commands.ts';
 import { certificateReferences } from '../definitions/certificate-references.ts';
 import { type Beside, judgeVersions } from '../definitions/version-rules.ts';
 import type { PlannedWrite } from '../handle-command.ts';
-import { apisNaming } from '../webhook-commands.ts';
+import { namesWebhook } from '../webhook-commands.ts';
 import type { RestoreItem } from './restore-plan.ts';
 
 type Reads = { readonly store: EventStore; readonly models: DocumentReader };
@@ -28,6 +29,7 @@ export async function judgeReferences(reads: Reads, orgId: OrgId, items: readonl
   const certificates = certificatesOf(items);
   const apis = new Map(items.filter(({ kind }) => kind === 'api').map((item) => [item.id, item]));
   const beside: Beside = (id) => documentAfter(apis.get(id));
+  const usersOf = usersFinder(reads.models, orgId, items);
   const judged: RestoreItem[] = [];
   for (const item of items) {
     const past = isBack(item) && !item.isTaken && item.problems.length === 0 ? item.api?.past : undefined;
@@ -38,7 +40,7 @@ export async function judgeReferences(reads: Reads, orgId: OrgId, items: readonl
       checks.push(...named.checks, ...listed.guards);
       judged.push({ ...item, problems: [...named.problems, ...listed.problems] });
     } else {
-      judged.push(item.change === 'deleted' ? withUsers(item, usersOf(reads.models, orgId, item, items)) : item);
+      judged.push(item.change === 'deleted' ? withUsers(item, usersOf(item)) : item);
     }
   }
   const written = new Set(items.map(({ write }) => write.stream));
@@ -78,34 +80,53 @@ const named = (users: readonly string[]): string =>
     ? users.join(', ')
     : `${users.slice(0, maxNamed).join(', ')} and ${users.length - maxNamed} more`;
 
-/** In words, what will still name the object. */
-function usersOf(
-  models: DocumentReader,
-  orgId: OrgId,
-  { kind, id }: RestoreItem,
-  items: readonly RestoreItem[],
-): readonly string[] {
+/** In words, what will still name an object that goes. */
+function usersFinder(models: DocumentReader, orgId: OrgId, items: readonly RestoreItem[]) {
   const moved = new Set(items.filter(({ change }) => change !== 'kept').map((item) => `${item.kind} ${item.id}`));
   const staying = (user: string): boolean => !moved.has(user);
-  switch (kind) {
-    case 'cert': {
+  const apisNaming = apisByName(models, orgId, items);
+  return function usersOf({ kind, id }: RestoreItem): readonly string[] {
+    if (kind === 'cert') {
       const certId = id as CertId;
       const back = items.flatMap((item) => (isBack(item) && namesCertificate(item, certId) ? [`api ${item.id}`] : []));
       const apis = apisUsing(models, orgId, certId).map((user) => `api ${user.api_id}`);
       const keys = keysWithCertificate(models, orgId, certId).map((hash) => `key ${hash}`);
       return [...back, ...[...apis, ...keys].filter(staying)];
     }
-    case 'policy': {
-      const keys = keysWithPolicy(models, orgId, id).map((hash) => `key ${hash}`);
-      const apis = apisWithPolicy(models, orgId, toPolicyId(id)).map((api) => `api ${api}`);
-      return [...keys, ...apis].filter(staying);
+    const keys = kind === 'policy' ? keysWithPolicy(models, orgId, id).map((hash) => `key ${hash}`) : [];
+    return [...keys, ...(apisNaming.get(`${kind} ${id}`) ?? [])].filter(staying);
+  };
+}
+
+/** Which APIs name the policies and webhooks that go: one pass over the APIs, however many these are. */
+function apisByName(
+  models: DocumentReader,
+  orgId: OrgId,
+  items: readonly RestoreItem[],
+): ReadonlyMap<string, readonly string[]> {
+  const idsOf = (kind: RestoreItem['kind']): readonly string[] =>
+    items.flatMap((item) => (item.kind === kind && item.change === 'deleted' ? [item.id] : []));
+  const [policies, webhooks] = [new Set(idsOf('policy')), idsOf('webhook').map(toWebhookId)];
+  const found = new Map<string, string[]>();
+  if (policies.size + webhooks.length === 0) return found;
+  for (const { apiId, document } of apiDocuments(models, orgId)) {
+    const names = [
+      ...[...policiesIn(document)].filter((id) => policies.has(id)).map((id) => `policy ${id}`),
+      ...webhooks.filter((id) => namesWebhook(document, id)).map((id) => `webhook ${id}`),
+    ];
+    for (const name of names) found.set(name, [...(found.get(name) ?? []), `api ${apiId}`]);
+  }
+  return found;
+}
+
+function* apiDocuments(models: DocumentReader, orgId: OrgId): Generator<CatalogApi> {
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = listApis(models, orgId, { sort: 'created', limit: 500, ...(after === undefined ? {} : { after }) });
+    for (const { id } of page.apis) {
+      const api = getApi(models, orgId, id);
+      if (api) yield api;
     }
-    case 'webhook':
-      return apisNaming(models, orgId, toWebhookId(id))
-        .map((api) => `api ${api}`)
-        .filter(staying);
-    default:
-      return [];
+    after = page.next;
   }
 }
 
