@@ -113,7 +113,8 @@ type Entry = { readonly policy: Policy; readonly right: JsonObject };
 
 function rightOf(id: string, givers: readonly Policy[]): JsonObject {
   const entries = givers.flatMap((policy): readonly Entry[] => {
-    const right = rightsOf(policy)[id];
+    const given = rightsOf(policy);
+    const right = Object.hasOwn(given, id) ? given[id] : undefined;
     return isObject(right) ? [{ policy, right }] : [];
   });
   const rights = entries.map(({ right }) => right);

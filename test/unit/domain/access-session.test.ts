@@ -190,6 +190,12 @@ describe('effectiveSession', () => {
     expect(session(key, undefined)['access_rights']).to.deep.equal({ own: {} });
   });
 
+  it('takes no policy for one that grants an API because every object has a member of that name', () => {
+    const named: JsonObject = { access_rights: JSON.parse('{"__proto__": {"versions": ["1"]}}') };
+    const { access_rights: granted } = session({}, named, { access_rights: { b: {} } });
+    expect(JSON.stringify(granted)).to.include('"__proto__":{"versions":["1"]');
+  });
+
   it('says which policies gave something and why others did not', () => {
     const { applied, skipped } = effectiveSession(
       {},
