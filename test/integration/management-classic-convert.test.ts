@@ -30,6 +30,19 @@ describe('the conversion of a Classic definition with versions inside', () => {
     send('POST', `/api/apis/${id}/convert${query}`, { to: 'oas', ...body }, headers);
   const extension = (document: JsonObject) => document['x-svc-api-gateway'] as JsonObject;
 
+  it('leaves the versions to whom the definition belongs', async () => {
+    const document = inVersions('owned', versions, members);
+    const set = { owner: 'shop', objects: [{ kind: 'api', id: 'owned', apiKind: 'classic', document }] };
+    const applied = await send('POST', '/api/config/apply', set);
+    expect(applied.status, applied.text).to.equal(200);
+    expect((await convert('owned', { versions: { v1: 'owned-v1' } })).status).to.equal(200);
+    const { objects } = (await send('GET', '/api/config')).json as { readonly objects: readonly JsonObject[] };
+    const owners = objects.filter(({ name }) => name === 'owned').map(({ labels }) => labels);
+    expect(owners).to.deep.equal([{ owner: 'shop' }, { owner: 'shop' }, { owner: 'shop' }]);
+    const pruned = await send('POST', '/api/config/apply', { owner: 'shop', objects: [], prune: true });
+    expect(pruned.json['counts']).to.include({ deleted: 3 });
+  });
+
   it('to a base that keeps the default and an internal API for each other version, in one change', async () => {
     await create(inVersions('split', versions, members));
     const dry = await convert('split', {}, '?dryRun=true');

@@ -11,6 +11,7 @@ import type { JsonObject } from '../../../domain/event.ts';
 import type { EventStore } from '../../../domain/event-store.ts';
 import type { ApiId, OrgId } from '../../../domain/ids.ts';
 import { textAt } from '../../../domain/json.ts';
+import type { Labels } from '../../../domain/labels.ts';
 import type { CheckApi } from '../../../gateway/check-api.ts';
 import type { HeldSecrets } from '../held-secrets.ts';
 import type { PatchBody } from './patch-body.ts';
@@ -45,6 +46,8 @@ export type DocumentChange =
       readonly body: JsonObject;
       /** An OpenAPI document without extension comes in. */
       readonly imported?: Import;
+      /** Of the API whose version it was. */
+      readonly labels?: Labels;
     } & FromBody)
   | ({ readonly type: 'ReplaceApi'; readonly body: JsonObject } & FromBody)
   | ({

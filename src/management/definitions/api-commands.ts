@@ -16,6 +16,7 @@ import type { JsonObject } from '../../../domain/event.ts';
 import type { EventStore } from '../../../domain/event-store.ts';
 import { type ApiId, apiStream, type OrgId, toApiId } from '../../../domain/ids.ts';
 import { sameJson } from '../../../domain/json.ts';
+import { type Labels, labelled } from '../../../domain/labels.ts';
 import { withMask } from '../../../domain/secret-places.ts';
 import type { CheckApi } from '../../../gateway/check-api.ts';
 import { etagOf, matchesTag, namedRevision, preconditionFailed } from '../conditional.ts';
@@ -96,7 +97,8 @@ async function planChange(
   const before = current?.document;
   const claims =
     decided.length === 0 ? [] : await claimWrites(store, owner, { before, after: next?.settled.document }, commandId);
-  const versions = await planVersions(deps, next?.versions ?? [], options, commandId);
+  const parts = { versions: next?.versions ?? [], labels: current?.labels };
+  const versions = await planVersions(deps, parts, options, commandId);
   const { era } = store.identity;
   const newHead = (loaded.head ?? -1n) + BigInt(decided.length);
   const currentEtag = current && loaded.head !== undefined ? etagOf(loaded.head, era) : undefined;
@@ -111,10 +113,10 @@ async function planChange(
   };
 }
 
-/** The APIs that versions inside a definition become. One that is there already is left of a series that was cut short. */
+/** The APIs that versions inside a definition become, and whose they are. One that is there already is left of a series that was cut short. */
 async function planVersions(
   deps: ApiCommandsOptions,
-  versions: readonly SplitVersion[],
+  { versions, labels }: { readonly versions: readonly SplitVersion[]; readonly labels: Labels | undefined },
   { orgId, isDryRun }: ApiWriteOptions,
   commandId: string,
 ): Promise<readonly PlannedWrite[]> {
@@ -122,7 +124,15 @@ async function planVersions(
   const plans = versions.map(async ({ id, document }): Promise<readonly PlannedWrite[]> => {
     const apiId = toApiId(id);
     const dbId = sha256Hex(`storage\n${id}`).slice(0, 24);
-    const change = { type: 'CreateApi', kind: 'oas', apiId, dbId, body: document, remarks: [] } as const;
+    const change = {
+      type: 'CreateApi',
+      kind: 'oas',
+      apiId,
+      dbId,
+      body: document,
+      remarks: [],
+      ...labelled(labels),
+    } as const;
     const { state } = await loadApi(deps.store, apiId);
     if (state.exists && state.orgId === orgId) {
       const { settled } = await nextDocument(deps, change, undefined, options);
@@ -201,8 +211,10 @@ function toCommand(
   if (change.type === 'DeleteApi' || !next) return { type: 'DeleteApi', ...target };
   const settled = { ...target, ...next.settled };
   switch (change.type) {
-    case 'CreateApi':
-      return { type: 'CreateApi', ...settled, ...(change.imported ? { source: masked(change.imported.source) } : {}) };
+    case 'CreateApi': {
+      const source = change.imported ? { source: masked(change.imported.source) } : {};
+      return { type: 'CreateApi', ...settled, ...labelled(change.labels), ...source };
+    }
     case 'ReplaceApi':
     case 'ConvertApi':
       return { type: change.type, ...settled };
