@@ -8,6 +8,7 @@ import {
   areSignedChanges,
   areSignedSecrets,
   isSignedSnapshot,
+  isSignedSnapshotInTurns,
   keyIdOf,
   type SignedChanges,
   type SignedSnapshot,
@@ -45,7 +46,9 @@ export function openTrust({ file, isGiven, log }: TrustOptions): Trust {
       if (!isProvenSnapshot(answer)) throw malformed('is no signed snapshot');
       demandKey(answer.keyId);
       const key = pinned?.publicKey ?? answer.publicKey;
-      demand(isSignedSnapshot(answer, key), 'the snapshot');
+      demand(await isSignedSnapshotInTurns(answer, key), 'the snapshot');
+      // Another answer may have come first.
+      demandKey(answer.keyId);
       demand(areSignedSecrets(answer, key), 'the secrets of the snapshot');
       if (!pinned) {
         await pin(file, answer.publicKey);

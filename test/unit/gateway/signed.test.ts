@@ -1,0 +1,57 @@
+/** Signatures of whole configurations, checked while requests are served: the same answer as at once, and turns for others. */
+import { writeFileSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { isSignedSnapshot, isSignedSnapshotInTurns, type SignedSnapshot } from '../../../gateway/feed/signed.ts';
+import { openTrust } from '../../../gateway/feed/trust.ts';
+import type { GatewaySnapshot } from '../../../projections/gateway-snapshot.ts';
+import { newSigner, signed } from '../../support/feed-signer.ts';
+import { MemoryFeed } from '../../support/gateway-feed.ts';
+import { listLog } from '../../support/gateway-start.ts';
+import { temporaryFolder } from '../../support/temporary.ts';
+
+const signer = newSigner();
+const of = (objects: unknown): SignedSnapshot =>
+  signed(signer, { ...new MemoryFeed().current, objects: objects as GatewaySnapshot['objects'] });
+const both = async (snapshot: SignedSnapshot): Promise<readonly boolean[]> => [
+  isSignedSnapshot(snapshot, snapshot.publicKey),
+  await isSignedSnapshotInTurns(snapshot, snapshot.publicKey),
+];
+
+describe('the signature of a snapshot', () => {
+  it('is checked in turns as it is at once, whatever the objects are', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), async (objects) => {
+        // As it comes over the network.
+        const snapshot = JSON.parse(JSON.stringify(of(objects))) as SignedSnapshot;
+        expect(await both(snapshot)).to.deep.equal([true, true]);
+        const other = { ...snapshot, objects: { ...snapshot.objects, more: {} as never } };
+        expect(await both(other)).to.deep.equal([false, false]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('of another key, or of another statement, is none', async () => {
+    const snapshot = of({ a: 1 });
+    expect(await both({ ...snapshot, revision: '9' })).to.deep.equal([false, false]);
+    expect(await isSignedSnapshotInTurns(snapshot, newSigner().publicKey)).to.equal(false);
+  });
+
+  it('lets the process turn to its requests while a large one is checked', async () => {
+    const key = { tags: Array.from({ length: 200 }, (_, index) => `tag ${index}`) };
+    const snapshot = of(Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`key:${index}`, key])));
+    using folder = temporaryFolder('svc-signed-');
+    writeFileSync(folder.file('key.pem'), signer.publicKey);
+    let isChecked = false;
+    const trust = openTrust({ file: folder.file('key.pem'), isGiven: true, log: listLog() });
+    const checked = trust.checkSnapshot(snapshot).finally(() => {
+      isChecked = true;
+    });
+    let turns = 0;
+    for (; !isChecked; turns++) await turn();
+    expect(await checked).to.equal(snapshot);
+    expect(turns).to.be.above(2);
+  });
+});
