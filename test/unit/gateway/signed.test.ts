@@ -40,8 +40,13 @@ describe('the signature of a snapshot', () => {
   });
 
   it('lets the process turn to its requests while a large one is checked', async () => {
-    const key = { tags: Array.from({ length: 200 }, (_, index) => `tag ${index}`) };
-    const snapshot = of(Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`key:${index}`, key])));
+    const tags = Array.from({ length: 200 }, (_, index) => `tag ${index}`);
+    const body = { orgId: 'acme', createdAt: '2026-01-01T00:00:00Z', document: { tags } };
+    const keys = Array.from({ length: 5_000 }, (_, index) => {
+      const id = String(index);
+      return [`key:${id}`, { kind: 'key', id, revision: '0', position: '1', sha256: '', body }];
+    });
+    const snapshot = of(Object.fromEntries(keys));
     using folder = temporaryFolder('svc-signed-');
     writeFileSync(folder.file('key.pem'), signer.publicKey);
     let isChecked = false;
