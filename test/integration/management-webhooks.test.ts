@@ -1,6 +1,6 @@
 /** Webhooks over the management API: sealed, masked, kept, restored, and tried with a real request. */
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { toWebhookId } from '../../domain/ids.ts';
@@ -8,8 +8,9 @@ import { webhookTriggers } from '../../domain/webhook-body.ts';
 import { createSendWebhook, signatureOf } from '../../gateway/events/webhook-sender.ts';
 import { openDocument } from '../../src/management/definitions/definition-secrets.ts';
 import { loadWebhook } from '../../src/management/load.ts';
+import { eventually } from '../support/eventually.ts';
 import { named } from '../support/management-refusals.ts';
-import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { type Answer, bearer, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { selfSigned } from '../support/test-ca.ts';
 import { type Echo, echoUpstream, httpUpstream } from '../support/upstream.ts';
 
@@ -284,5 +285,29 @@ describe('webhooks', () => {
     const send = createSendWebhook({ now: () => new Date(), timeoutMs: 50 });
     const sent = await send({ url: silent.url }, { id: 'e', attempt: 1, body: {} });
     expect(sent).to.include({ status: null, error: 'no answer in time' });
+  });
+
+  it('end a try when the client goes away, and when the server stops', async () => {
+    const asked: Socket[] = [];
+    await using silent = await httpUpstream(({ socket }) => void asked.push(socket));
+    await using running = new AsyncDisposableStack();
+    const other = running.use(await startTestManagement());
+    const webhook = JSON.stringify({ id: 'silent', url: silent.url });
+    expect((await other.call('POST', '/api/webhooks', webhook, json)).status).to.equal(200);
+    const attempt = (signal: AbortSignal) =>
+      fetch(`${other.url}/api/webhooks/silent/test`, {
+        ...{ method: 'POST', body: '{"trigger":"QuotaExceeded"}', signal },
+        headers: { ...json, ...bearer(other.token) },
+      }).catch(() => undefined);
+    const closed = (at: number) => eventually(() => asked[at]?.destroyed);
+    const leaving = new AbortController();
+    const gone = attempt(leaving.signal);
+    await eventually(() => asked.length === 1);
+    leaving.abort();
+    await Promise.all([gone, closed(0)]);
+    const waiting = attempt(new AbortController().signal);
+    await eventually(() => asked.length === 2);
+    await running.disposeAsync();
+    await Promise.all([waiting, closed(1)]);
   });
 });

@@ -123,7 +123,7 @@ const notRendered = {
 };
 
 async function trial(call: Call, services: Services): Promise<Reply> {
-  const { store, secrets, now, newId, sendWebhook, webhookBodies } = services;
+  const { store, secrets, now, newId, sendWebhook, webhookBodies, stopping } = services;
   const trigger = webhookBodies.trigger(readJsonObject(call.body));
   const { orgId } = call.caller;
   const webhookId = idOf(call);
@@ -136,9 +136,9 @@ async function trial(call: Call, services: Services): Promise<Reply> {
   if (gone.length > 0) throw webhookInvalid(gone);
   const eventId = newId();
   const body = webhookBody(trigger, sampleFacts(orgId, now()));
-  const { status, timeMs, error } = await sendWebhook(revealed(state.document, opened.secrets), {
-    ...{ id: eventId, attempt: 1, body },
-  });
+  const target = revealed(state.document, opened.secrets);
+  const ended = AbortSignal.any([call.gone, stopping]);
+  const { status, timeMs, error } = await sendWebhook(target, { id: eventId, attempt: 1, body }, ended);
   const isDelivered = status !== null && status >= 200 && status < 300;
   const warnings = state.document['bodyTemplate'] ? [notRendered] : [];
   return { status: 200, body: { eventId, trigger, isDelivered, status, timeMs, error, warnings } };
@@ -238,6 +238,7 @@ export const webhookRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/webhooks/{webhookId}/test',
     operationId: 'testWebhook',
+    isHeavy: true,
     summary: 'Sends a sample of a trigger from here, signed as every event, and tells what came of it',
     parameters: [],
     body: { ...json, description: 'Which one', schema: 'WebhookTest', example: { trigger: 'QuotaExceeded' } },
