@@ -100,13 +100,19 @@ export const signSecrets = (
   answer: Signature,
 ): NodeSecrets => ({ ...secrets, signature: sign(secretsBytes(secrets, answer)) });
 
-export function signSnapshot(
-  { keyId, publicKey, sign }: FeedSigner,
-  snapshot: GatewaySnapshot & Pick<SignedSnapshot, 'createdAt' | 'group' | 'tags'>,
-): SignedSnapshot {
-  const statement = { ...snapshot, sha256: contentSha256(snapshot.objects), keyId };
+type ToSign = GatewaySnapshot & Pick<SignedSnapshot, 'createdAt' | 'group' | 'tags'>;
+
+const withSignature = ({ keyId, publicKey, sign }: FeedSigner, snapshot: ToSign, sha256: string): SignedSnapshot => {
+  const statement = { ...snapshot, sha256, keyId };
   return { ...statement, publicKey, signature: sign(snapshotBytes(statement)) };
-}
+};
+
+export const signSnapshot = (signer: FeedSigner, snapshot: ToSign): SignedSnapshot =>
+  withSignature(signer, snapshot, contentSha256(snapshot.objects));
+
+/** While requests are served. */
+export const signSnapshotInTurns = async (signer: FeedSigner, snapshot: ToSign): Promise<SignedSnapshot> =>
+  withSignature(signer, snapshot, await contentSha256InTurns(snapshot.objects));
 
 export function signChanges(
   { keyId, sign }: FeedSigner,

@@ -58,6 +58,13 @@ describe('the feed over HTTP', () => {
       return found.position >= padPosition(revision) ? found : undefined;
     });
 
+  it('signs a snapshot once for all who ask for it together', async () => {
+    await reached(await create(named('orders', { server: { listenPath: { value: '/orders/' } } })));
+    const found = await Promise.all([snapshot(), snapshot(), snapshot()]);
+    const byPosition = Map.groupBy(found, ({ position }) => position);
+    for (const same of byPosition.values()) expect(new Set(same.map(({ createdAt }) => createdAt)).size).to.equal(1);
+  });
+
   it('gives the whole configuration, signed', async () => {
     const revision = await create(named('orders'));
     const found = await reached(revision);

@@ -6,6 +6,7 @@ import {
   type SignedSnapshot,
   signChanges,
   signSnapshot,
+  signSnapshotInTurns,
 } from '../../../gateway/feed/signed.ts';
 import { type GatewaySnapshot, withheld } from '../../../projections/gateway-snapshot.ts';
 import type { FeedQuery, ManagementFeed } from './feed.ts';
@@ -41,25 +42,34 @@ export function createSignedFeed(
   sealSecrets: SealSecrets,
 ): SignedFeed {
   let kept: ReadonlyMap<string, Kept> = new Map();
+  /** By labels and position: who asks while one is made waits for it. */
+  const making = new Map<string, Promise<Kept>>();
+  const make = async (whole: GatewaySnapshot, tags: readonly string[]): Promise<Kept> => {
+    const objects = Object.entries(whole.objects).map(([key, object]) => [key, withheld(object)] as const);
+    const snapshot = { ...whole, objects: Object.fromEntries(objects) };
+    const signed = await signSnapshotInTurns(signer, { ...snapshot, createdAt: now().toISOString(), group, tags });
+    const { position, keyId, signature } = signed;
+    const made = { position, keyId, signature, text: JSON.stringify(signed) };
+    const name = tags.join(',');
+    const others = [...kept].filter(([other]) => other !== name).slice(1 - maxKept);
+    kept = new Map([...others, [name, made]]);
+    return made;
+  };
   /** What all nodes get alike, signed once. */
-  const signedText = (whole: GatewaySnapshot, tags: readonly string[]): Kept => {
+  const signedText = async (whole: GatewaySnapshot, tags: readonly string[]): Promise<Kept> => {
     const name = tags.join(',');
     const before = kept.get(name);
     if (before?.position === whole.position) return before;
-    const objects = Object.entries(whole.objects).map(([key, object]) => [key, withheld(object)] as const);
-    const snapshot = { ...whole, objects: Object.fromEntries(objects) };
-    const signed = signSnapshot(signer, { ...snapshot, createdAt: now().toISOString(), group, tags });
-    const { position, keyId, signature } = signed;
-    const made = { position, keyId, signature, text: JSON.stringify(signed) };
-    const others = [...kept].filter(([other]) => other !== name).slice(1 - maxKept);
-    kept = new Map([...others, [name, made]]);
+    const place = `${name}@${whole.position}`;
+    const made = making.get(place) ?? make(whole, tags).finally(() => making.delete(place));
+    making.set(place, made);
     return made;
   };
   return {
     identity: feed.identity,
     async snapshot(tags, signal, recipient) {
       const whole = await feed.snapshot(signal, { tags });
-      const { text, ...answer } = signedText(whole, tags);
+      const { text, ...answer } = await signedText(whole, tags);
       if (!recipient) return text;
       const secrets = await sealSecrets(recipient, whole, Object.values(whole.objects), answer);
       return `${text.slice(0, -1)},"secrets":${JSON.stringify(secrets)}}`;

@@ -3,7 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { isSignedSnapshot, isSignedSnapshotInTurns, type SignedSnapshot } from '../../../gateway/feed/signed.ts';
+import {
+  isSignedSnapshot,
+  isSignedSnapshotInTurns,
+  type SignedSnapshot,
+  signSnapshotInTurns,
+} from '../../../gateway/feed/signed.ts';
 import { openTrust } from '../../../gateway/feed/trust.ts';
 import type { GatewaySnapshot } from '../../../projections/gateway-snapshot.ts';
 import { newSigner, signed } from '../../support/feed-signer.ts';
@@ -26,6 +31,7 @@ describe('the signature of a snapshot', () => {
         // As it comes over the network.
         const snapshot = JSON.parse(JSON.stringify(of(objects))) as SignedSnapshot;
         expect(await both(snapshot)).to.deep.equal([true, true]);
+        expect(await signSnapshotInTurns(signer, snapshot)).to.deep.equal(snapshot);
         const other = { ...snapshot, objects: { ...snapshot.objects, more: {} as never } };
         expect(await both(other)).to.deep.equal([false, false]);
       }),
