@@ -23,14 +23,20 @@ export type EventHandler = LogHandler | WebhookHandler;
 
 /** Those that are switched on and that a gateway can run, in the order of the list. */
 export function readEventHandlers(list: Json | undefined): readonly EventHandler[] {
-  const seen = new Map<string, number>();
+  const taken = new Set<string>();
+  const next = new Map<string, number>();
+  const keyOf = (label: string): string => {
+    let number = next.get(label) ?? 0;
+    const key = (): string => (number === 0 ? label : `${label} ${number}`);
+    while (taken.has(key())) number++;
+    next.set(label, number + 1);
+    taken.add(key());
+    return key();
+  };
   return (Array.isArray(list) ? list : []).flatMap((handler: Json): readonly EventHandler[] => {
     const trigger = textAt(handler, 'trigger') ?? '';
     if (!isObject(handler) || !isOn(handler) || !isWebhookTrigger(trigger)) return [];
-    const label = `${trigger} ${labelOf(handler)}`;
-    const count = seen.get(label) ?? 0;
-    seen.set(label, count + 1);
-    const read = readHandler(handler, { trigger, key: count === 0 ? label : `${label} ${count}` });
+    const read = readHandler(handler, { trigger, key: keyOf(`${trigger} ${labelOf(handler)}`) });
     return read ? [read] : [];
   });
 }

@@ -55,4 +55,14 @@ describe('event handlers of a definition', () => {
       keys([hook({ name: 'a', id: '1' }), hook({ name: 'a', id: '2' }), hook({ name: 'b', id: '3' })]),
     ).to.deep.equal([...['AuthFailure a', 'AuthFailure a 1', 'AuthFailure b']]);
   });
+
+  it('never share a key, whatever their names are', () => {
+    for (const names of [
+      ['a', 'a', 'a 1'],
+      ['a 1', 'a', 'a'],
+    ]) {
+      const found = keys(names.map((name) => hook({ name, url: 'https://a.example/' })));
+      expect(new Set(found).size, found.join()).to.equal(3);
+    }
+  });
 });
