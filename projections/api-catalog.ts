@@ -274,3 +274,18 @@ const listed = (entry: ApiEntry, baseId: string | null): ListedApi => {
   const place = { revision, position: shortPosition(position), updatedAt, updatedBy, warnings };
   return { id: apiId, name, kind, listenPath, domain: domain ?? null, active, internal, baseId, ...place };
 };
+
+const pageOfAll = 500;
+
+/** All of them with their documents, oldest first; one after the other, because together they may be large. */
+export function* eachApi(documents: DocumentReader, orgId: OrgId): Generator<CatalogApi> {
+  for (let after: string | null | undefined; after !== null; ) {
+    const place = after === undefined ? {} : { after };
+    const page = listApis(documents, orgId, { sort: 'created', limit: pageOfAll, ...place });
+    for (const { id } of page.apis) {
+      const api = getApi(documents, orgId, id);
+      if (api) yield api;
+    }
+    after = page.next;
+  }
+}

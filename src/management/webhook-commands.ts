@@ -7,7 +7,7 @@ import type { DomainEvent } from '../../domain/events.ts';
 import { type OrgId, type WebhookId, webhookStream } from '../../domain/ids.ts';
 import { at, isObject } from '../../domain/json.ts';
 import { type Redelivery, type WebhookState, webhook } from '../../domain/webhook.ts';
-import { getApi, listApis } from '../../projections/api-catalog.ts';
+import { eachApi } from '../../projections/api-catalog.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
 import type { AccessServices } from './access/access-commands.ts';
 import { awaitPosition, etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
@@ -164,16 +164,8 @@ async function differenceSince(
 }
 
 /** Ids of the APIs with an event handler that names the webhook, in any written form. */
-export function apisNaming(models: DocumentReader, orgId: OrgId, webhookId: WebhookId): readonly string[] {
-  const found: string[] = [];
-  for (let after: string | null | undefined; after !== null; ) {
-    const page = listApis(models, orgId, { sort: 'created', limit: 500, ...(after === undefined ? {} : { after }) });
-    const named = page.apis.filter(({ id }) => namesWebhook(getApi(models, orgId, id)?.document ?? {}, webhookId));
-    found.push(...named.map(({ id }) => id));
-    after = page.next;
-  }
-  return found;
-}
+export const apisNaming = (models: DocumentReader, orgId: OrgId, webhookId: WebhookId): readonly string[] =>
+  [...eachApi(models, orgId)].filter(({ document }) => namesWebhook(document, webhookId)).map(({ apiId }) => apiId);
 
 export function namesWebhook(document: JsonObject, webhookId: WebhookId): boolean {
   const handlers = at(document, gatewayExtension, 'server', 'eventHandlers');

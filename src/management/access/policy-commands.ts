@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../domain/event.ts';
 import { type OrgId, type PolicyId, policyStream } from '../../../domain/ids.ts';
 import { textAt } from '../../../domain/json.ts';
 import { policy } from '../../../domain/policy.ts';
-import { getApi, listApis } from '../../../projections/api-catalog.ts';
+import { eachApi } from '../../../projections/api-catalog.ts';
 import { keysWithPolicy } from '../../../projections/keys.ts';
 import { isNameTaken } from '../../../projections/policies.ts';
 import type { DocumentReader } from '../../../projections/read-model-store.ts';
@@ -77,17 +77,18 @@ export const deletePolicy = (services: AccessServices, asker: Asker, policyId: P
 /** Keys that name it, and APIs that give it to callers; in words. */
 const usersOf = (models: DocumentReader, orgId: OrgId, policyId: PolicyId): readonly string[] => [
   ...keysWithPolicy(models, orgId, policyId).map((hash) => `key ${hash}`),
-  ...apisWithPolicy(models, orgId, policyId).map((id) => `api ${id}`),
+  ...(apisByPolicy(models, orgId).get(policyId) ?? []).map((id) => `api ${id}`),
 ];
 
-/** Ids of the APIs that give it to callers by their claims or clients. */
-export function apisWithPolicy(models: DocumentReader, orgId: OrgId, policyId: PolicyId): readonly string[] {
-  const found: string[] = [];
-  for (let after: string | null | undefined; after !== null; ) {
-    const page = listApis(models, orgId, { sort: 'created', limit: 500, ...(after === undefined ? {} : { after }) });
-    const naming = page.apis.filter(({ id }) => policiesIn(getApi(models, orgId, id)?.document ?? {}).has(policyId));
-    found.push(...naming.map(({ id }) => id));
-    after = page.next;
+/** Ids of the APIs that give policies to callers by their claims or clients, for each of these: one pass over the APIs. */
+export function apisByPolicy(models: DocumentReader, orgId: OrgId): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const { apiId, document } of eachApi(models, orgId)) {
+    for (const id of policiesIn(document)) {
+      const named = found.get(id);
+      if (named) named.push(apiId);
+      else found.set(id, [apiId]);
+    }
   }
   return found;
 }

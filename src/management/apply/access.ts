@@ -13,7 +13,6 @@ import { policy } from '../../../domain/policy.ts';
 import { givenByPolicy, refuseOthers, refuseOthersPolicy, withPolicies } from '../access/access-commands.ts';
 import { keyFacts } from '../access/key-facts.ts';
 import { settleKeySecrets } from '../access/key-secrets.ts';
-import { apisWithPolicy } from '../access/policy-commands.ts';
 import { openDocument, takeKeySecrets } from '../definitions/definition-secrets.ts';
 import { documentSha256 } from '../derived-fields.ts';
 import { expectedOf, type Loaded, loadKey, loadPolicy } from '../load.ts';
@@ -145,15 +144,15 @@ export async function prunePolicy(context: ApplyContext, { id }: Existing): Prom
   const { deps, orgId, request, world } = context;
   const policyId = toPolicyId(id);
   const loaded = await loadPolicy(deps.store, policyId);
-  const inSet = request.objects.filter((one) => one.kind === 'api');
-  const outside = apisWithPolicy(deps.models, orgId, policyId).filter(
-    (api) => world.apiName(api) !== undefined && !inSet.some((one) => one.id === api),
-  );
-  const naming = [...outside, ...inSet.filter((one) => policiesIn(one.document).has(id)).map((one) => one.id)];
-  const usedBy = [...world.keysWithPolicy(id).map((hash) => `key ${hash}`), ...naming.map((api) => `api ${api}`)];
-  return pruned(context, { kind: 'policy', id, stream: policyStream(policyId) }, loaded, () =>
-    policy.decide({ type: 'DeletePolicy', orgId, policyId, usedBy, isForced: false }, loaded.state),
-  );
+  // Asked only for those of this owner: it takes a look at every API.
+  return pruned(context, { kind: 'policy', id, stream: policyStream(policyId) }, loaded, () => {
+    const inSet = request.objects.filter((one) => one.kind === 'api');
+    const wanted = new Set(inSet.map((one) => one.id));
+    const outside = world.apisWithPolicy(id).filter((api) => world.apiName(api) !== undefined && !wanted.has(api));
+    const naming = [...outside, ...inSet.filter((one) => policiesIn(one.document).has(id)).map((one) => one.id)];
+    const usedBy = [...world.keysWithPolicy(id).map((hash) => `key ${hash}`), ...naming.map((api) => `api ${api}`)];
+    return policy.decide({ type: 'DeletePolicy', orgId, policyId, usedBy, isForced: false }, loaded.state);
+  });
 }
 
 /** The same for a key. */

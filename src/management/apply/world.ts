@@ -16,6 +16,7 @@ import { findPolicy, isNameTaken, listPolicies } from '../../../projections/poli
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';
 import type { AccessBodies } from '../access/access-bodies.ts';
 import type { Asker, Named } from '../access/access-commands.ts';
+import { apisByPolicy } from '../access/policy-commands.ts';
 import type { ValidateOpenApi } from '../definitions/validate.ts';
 import { Rejection } from '../errors.ts';
 import type { PlannedWrite } from '../handle-command.ts';
@@ -79,6 +80,8 @@ export type World = Named & {
   readonly newCertificates: ReadonlyMap<string, { readonly hasPrivate: false }>;
   /** Webhooks of the set. */
   readonly webhooks: ReadonlySet<string>;
+  /** APIs that name the policy now. */
+  readonly apisWithPolicy: (id: string) => readonly string[];
   /** Keys that still name the policy. */
   readonly keysWithPolicy: (id: string) => readonly string[];
 };
@@ -96,6 +99,7 @@ export function worldAfter(
     objects.filter(({ kind }) => kind === 'policy'),
     ({ document }) => textAt(document, 'name') ?? '',
   );
+  let byPolicy: ReadonlyMap<string, readonly string[]> | undefined;
   return {
     newCertificates: new Map([...newCertificates].map((id) => [id, { hasPrivate: false }])),
     webhooks: new Set(objects.filter(({ kind }) => kind === 'webhook').map(({ id }) => id)),
@@ -121,6 +125,10 @@ export function worldAfter(
           !wanted.has(`policy ${policyId}`) &&
           !gone.has(`policy ${policyId}`),
       );
+    },
+    apisWithPolicy: (id) => {
+      byPolicy ??= apisByPolicy(models, orgId);
+      return byPolicy.get(id) ?? [];
     },
     keysWithPolicy: (id) =>
       keysWithPolicy(models, orgId, id).filter((hash) => !gone.has(`key ${hash}`) && !wanted.has(`key ${hash}`)),

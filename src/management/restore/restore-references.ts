@@ -6,7 +6,7 @@ import { policiesIn } from '../../../domain/api/policy-references.ts';
 import type { Problem } from '../../../domain/errors.ts';
 import type { EventStore } from '../../../domain/event-store.ts';
 import { type CertId, type OrgId, toApiId, toWebhookId } from '../../../domain/ids.ts';
-import { type CatalogApi, getApi, listApis } from '../../../projections/api-catalog.ts';
+import { eachApi } from '../../../projections/api-catalog.ts';
 import { apisUsing } from '../../../projections/certificate-uses.ts';
 import { keysWithCertificate, keysWithPolicy } from '../../../projections/keys.ts';
 import type { DocumentReader } from '../../../projections/read-model-store.ts';
@@ -109,7 +109,7 @@ function apisByName(
   const [policies, webhooks] = [new Set(idsOf('policy')), idsOf('webhook').map(toWebhookId)];
   const found = new Map<string, string[]>();
   if (policies.size + webhooks.length === 0) return found;
-  for (const { apiId, document } of apiDocuments(models, orgId)) {
+  for (const { apiId, document } of eachApi(models, orgId)) {
     const names = [
       ...[...policiesIn(document)].filter((id) => policies.has(id)).map((id) => `policy ${id}`),
       ...webhooks.filter((id) => namesWebhook(document, id)).map((id) => `webhook ${id}`),
@@ -117,17 +117,6 @@ function apisByName(
     for (const name of names) found.set(name, [...(found.get(name) ?? []), `api ${apiId}`]);
   }
   return found;
-}
-
-function* apiDocuments(models: DocumentReader, orgId: OrgId): Generator<CatalogApi> {
-  for (let after: string | null | undefined; after !== null; ) {
-    const page = listApis(models, orgId, { sort: 'created', limit: 500, ...(after === undefined ? {} : { after }) });
-    for (const { id } of page.apis) {
-      const api = getApi(models, orgId, id);
-      if (api) yield api;
-    }
-    after = page.next;
-  }
 }
 
 const namesCertificate = ({ api }: RestoreItem, certId: CertId): boolean =>
