@@ -30,7 +30,8 @@ export type CountedKey = { readonly keyId: string; readonly quota?: KeyQuota | u
 export function limitsOfKey({ keyId, quota: state }: CountedKey, session: JsonObject): LimitsOfKey {
   const rights = objectAt(session, 'access_rights') ?? {};
   const alarms = alarmsOf(session);
-  const since = (id: string): string => state?.others?.[id] ?? state?.epoch ?? '';
+  const others = new Map(Object.entries(state?.others ?? {}));
+  const since = (id: string): string => others.get(id) ?? state?.epoch ?? '';
   let scopes: Scopes | undefined;
   const sharing = ({ scope }: Entry): readonly Entry[] => {
     if (scope === '') return [];

@@ -38,7 +38,8 @@ function afterReset(
   position: Position,
   at: Date,
 ): KeyQuota {
-  const since = (scope: string): Position => before?.others?.[scope] ?? before?.epoch ?? '';
+  const known = new Map(Object.entries(before?.others ?? {}));
+  const since = (scope: string): Position => known.get(scope) ?? before?.epoch ?? '';
   const others = {
     ...Object.fromEntries(kept.map((id) => [id, since(id)])),
     ...(keepsOwn ? { [ownQuota]: since(ownQuota) } : {}),

@@ -76,6 +76,9 @@ describe('limits of a key', () => {
       [own, of('a'), of('b'), of('c'), of('d')].map(({ quota }) => quotaOwner(quota?.counter ?? '')),
     ).to.deep.equal(['3', '7', '4', '5', '5'].map((epoch) => ({ keyId: 'k', epoch })));
     expect(of('c').quota?.counter).to.equal(of('d').quota?.counter);
+    // A name that every object has a member of.
+    const named = limitsOf({ access_rights: { constructor: { limit } } }, { epoch: '7', others: { b: '4' } });
+    expect(named.of('constructor').quota?.counter).to.equal('quota:k:7:api:constructor');
     expect(quotaOwner('org-quota:acme')).to.equal(undefined);
   });
 
