@@ -90,7 +90,7 @@ export type Gateway = {
   applied(): Applied;
   /** Resolves when this node has applied everything up to the position. Rejects when the signal aborts. */
   waitForRevision(position: string, signal: AbortSignal): Promise<void>;
-  readonly events: Pick<GatewayEvents, 'deliveries' | 'redeliver'>;
+  readonly events: Pick<GatewayEvents, 'deliveries' | 'redeliver' | 'standing'>;
   /** Finishes requests for at most so long, flushes the records, and closes everything. Later calls share the first. */
   stop(deadlineMs: number): Promise<void>;
 };

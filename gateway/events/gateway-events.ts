@@ -132,6 +132,8 @@ export class GatewayEvents {
   async stop(deadlineMs: number): Promise<void> {
     clearTimeout(this.#timer);
     this.#flushSoon();
+    // Nothing is kept where nothing opens.
+    if (!this.#outbox && this.#isFailing) this.#stop.abort();
     const deadline = AbortSignal.timeout(Math.max(1, deadlineMs));
     const isLate = new Promise<void>((resolve) => deadline.addEventListener('abort', () => resolve(), { once: true }));
     await Promise.race([this.#flushing, isLate]);

@@ -170,6 +170,17 @@ describe('deliveries of a gateway', function () {
     expect(await part()).to.include({ status: 'pass' });
   });
 
+  it('keep no gateway from its end while the disk is not there', async function () {
+    this.timeout(10_000);
+    const openOutbox = () => Promise.reject(new Error('no such disk'));
+    await using gateway = await withAlarms(receiver.url, { openOutbox });
+    await eventually(() => gateway.gateway.events.standing.isOpen === false);
+    await gateway.refuse();
+    // Far beyond the time that the test has.
+    await gateway.gateway.stop(3_600_000);
+    expect(gateway.gateway.events.standing.counts).to.include({ undeliverable: 1 });
+  });
+
   it('keep no line of the log waiting for the disk', async () => {
     const openOutbox = () => Promise.reject(new Error('no such disk'));
     await using gateway = await withAlarms(receiver.url, { openOutbox });
