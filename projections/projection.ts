@@ -1,4 +1,4 @@
-/** The type of a projection: an event in, document changes out. Run by `projector.ts` against any read model store. */
+/** The type of a projection: an event in, document changes out. Run by `runner/projector.ts` against any read model store. */
 import type { Recorded } from '../domain/event.ts';
 import { categoryOf, type Filter, type StoredEvent } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';

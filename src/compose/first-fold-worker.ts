@@ -1,14 +1,14 @@
 /** Folds a log for the first time into some of its read models, up to its head or to the first trouble, and lets them go. Started by `first-fold.ts`. */
 import { enableCompileCache } from 'node:module';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import type { Log } from '../../projections/projection-run.ts';
+import type { Log } from '../../projections/runner/projection-run.ts';
 import type { FirstFoldData, FirstFoldLine } from './first-fold.ts';
 
 /** A thread does not share what its process has compiled unless it says so before it loads anything. */
 async function load(compileCache: string | undefined) {
   if (compileCache !== undefined) enableCompileCache(compileCache);
   const [projector, models, store, projections] = await Promise.all([
-    import('../../projections/projector.ts'),
+    import('../../projections/runner/projector.ts'),
     import('../stores/models/sqlite-read-models.ts'),
     import('../stores/open.ts'),
     import('./projections.ts'),

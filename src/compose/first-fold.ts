@@ -4,8 +4,8 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type EventStore, forwardedStore } from '../../domain/event-store.ts';
 import type { Projection } from '../../projections/projection.ts';
-import type { Log } from '../../projections/projection-run.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
+import type { Log } from '../../projections/runner/projection-run.ts';
 import { severalConnectionsAreSafe } from '../stores/sqlite.ts';
 
 /** What a thread opens for itself. */

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { OpenSecrets } from '../../gateway/feed/vault.ts';
-import { startProjector } from '../../projections/projector.ts';
+import { startProjector } from '../../projections/runner/projector.ts';
 import type { Settings } from '../config/settings.ts';
 import { withCommandRecords } from '../management/command-records.ts';
 import { secretsFrom } from '../management/definitions/definition-secrets.ts';

@@ -1,8 +1,8 @@
 /** An event store whose command records are looked up in a projection, where the engine keeps none. */
 import { type EventStore, forwardedStore } from '../../domain/event-store.ts';
 import { commandRecord, commandsProjection } from '../../projections/commands.ts';
-import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
+import type { Projector } from '../../projections/runner/projector.ts';
 
 /** A look that comes too early finds nothing; the ids of the events then tell the repeat. */
 const waitMs = 2_000;

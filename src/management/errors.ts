@@ -3,7 +3,7 @@
 import { type Problem, Refusal } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { EventStoreError, type EventStoreErrorCode } from '../../domain/event-store.ts';
-import { ProjectionError } from '../../projections/projection-status.ts';
+import { ProjectionError } from '../../projections/runner/projection-status.ts';
 
 type Entry = { readonly status: number; readonly title: string };
 

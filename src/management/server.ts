@@ -9,8 +9,8 @@ import type { SenderOptions, SendWebhook } from '../../gateway/events/webhook-se
 import type { FeedSigner } from '../../gateway/feed/signed.ts';
 import { trustedNetworks } from '../../gateway/http/trusted-networks.ts';
 import type { Log } from '../../gateway/ports.ts';
-import type { Projector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
+import type { Projector } from '../../projections/runner/projector.ts';
 import { createAccessBodies } from './access/access-bodies.ts';
 import { createApp } from './app.ts';
 import { createApplyCommand } from './apply/commands.ts';

@@ -1,7 +1,7 @@
 /** The metrics of a process as Prometheus text. Counters are counted where things happen, gauges are read when somebody asks. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { EventStore } from '../../domain/event-store.ts';
-import type { Projector } from '../../projections/projector.ts';
+import type { Projector } from '../../projections/runner/projector.ts';
 import { type MetricName, type MetricRow, metricTable } from './metric-table.ts';
 
 type MetricsText = { readonly type: string; readonly text: string };

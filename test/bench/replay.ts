@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EventStore } from '../../domain/event-store.ts';
 import { gatewayConfig, readSnapshot } from '../../projections/gateway-config.ts';
-import { startProjector } from '../../projections/projector.ts';
+import { startProjector } from '../../projections/runner/projector.ts';
 import { openKurrentLog } from '../../src/stores/events/kurrent-event-store.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
 import { openSqliteEventStore } from '../../src/stores/events/sqlite-event-store.ts';

@@ -5,7 +5,7 @@ import { certStream } from '../../domain/ids.ts';
 import { createLease } from '../../domain/lease.ts';
 import { apiCatalog } from '../../projections/api-catalog.ts';
 import { certificateList } from '../../projections/certificate-list.ts';
-import { startProjector } from '../../projections/projector.ts';
+import { startProjector } from '../../projections/runner/projector.ts';
 import { createCommands } from '../../src/management/handle-command.ts';
 import { startCertificateExpiry } from '../../src/management/reactors/certificate-expiry.ts';
 import { memoryCells } from '../../src/stores/events/memory-cells.ts';

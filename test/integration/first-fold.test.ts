@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startProjector } from '../../projections/projector.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
+import { startProjector } from '../../projections/runner/projector.ts';
 import { type FirstFold, startFirstFold } from '../../src/compose/first-fold.ts';
 import { projectionsFor } from '../../src/compose/projections.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../src/stores/events/sqlite-event-store.ts';

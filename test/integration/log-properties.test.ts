@@ -6,7 +6,7 @@ import { apiCatalog } from '../../projections/api-catalog.ts';
 import { certificateList } from '../../projections/certificate-list.ts';
 import { gatewayConfig } from '../../projections/gateway-config.ts';
 import { historyProjection } from '../../projections/history.ts';
-import { startProjector } from '../../projections/projector.ts';
+import { startProjector } from '../../projections/runner/projector.ts';
 import { copyLog } from '../../src/compose/migrate.ts';
 import { memoryCells } from '../../src/stores/events/memory-cells.ts';
 import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';

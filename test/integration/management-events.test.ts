@@ -9,7 +9,7 @@ import { signatureOf } from '../../gateway/events/webhook-sender.ts';
 import { apiCatalog } from '../../projections/api-catalog.ts';
 import { certificateList } from '../../projections/certificate-list.ts';
 import { policiesProjection } from '../../projections/policies.ts';
-import { startProjector } from '../../projections/projector.ts';
+import { startProjector } from '../../projections/runner/projector.ts';
 import { webhooksProjection } from '../../projections/webhooks.ts';
 import { outboxOpener } from '../../src/compose/outbox.ts';
 import { createDeliveries } from '../../src/management/fleet/deliveries.ts';

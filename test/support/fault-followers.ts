@@ -7,7 +7,7 @@ import { diskGenerations } from '../../gateway/feed/generations.ts';
 import { Subscription } from '../../gateway/feed/subscription.ts';
 import { gatewayConfig } from '../../projections/gateway-config.ts';
 import type { GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
-import { startProjector } from '../../projections/projector.ts';
+import { startProjector } from '../../projections/runner/projector.ts';
 import { createFeed } from '../../src/management/fleet/feed.ts';
 import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
 import { counting, countsOf } from './fault-folds.ts';

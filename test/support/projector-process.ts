@@ -1,6 +1,6 @@
 /** A process that runs a projection which counts, on a log and read models that others share. Started by tests. */
 import { writeSync } from 'node:fs';
-import { startProjector } from '../../projections/projector.ts';
+import { startProjector } from '../../projections/runner/projector.ts';
 import { openSqliteEventStore } from '../../src/stores/events/sqlite-event-store.ts';
 import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
 import { countingProjection } from './counting-projection.ts';

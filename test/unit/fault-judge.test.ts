@@ -1,7 +1,7 @@
 /** The judge of the fault checker: a sound history passes, and for each invariant histories that break that one alone. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { startProjector } from '../../projections/projector.ts';
+import { startProjector } from '../../projections/runner/projector.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
 import { openSqliteReadModels } from '../../src/stores/models/sqlite-read-models.ts';
 import { append, event, write } from '../support/event-store-events.ts';

@@ -3,7 +3,7 @@ import { maskedNames } from '../../../domain/document-secrets.ts';
 import type { Problem } from '../../../domain/errors.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { type Position, shortPosition } from '../../../domain/event-store.ts';
-import type { Projector } from '../../../projections/projector.ts';
+import type { Projector } from '../../../projections/runner/projector.ts';
 import { awaitPosition } from '../conditional.ts';
 import { boundedDiff } from '../derived-fields.ts';
 import { Rejection } from '../errors.ts';

@@ -3,8 +3,8 @@ import { type LogIdentity, type Position, shortPosition } from '../../../domain/
 import { type Feed, type FeedAnswer, type FeedPlace, FeedRefusal } from '../../../gateway/feed/feed.ts';
 import { changesAfter, forTags, gatewayConfig, lastChange, readSnapshot } from '../../../projections/gateway-config.ts';
 import type { GatewaySnapshot } from '../../../projections/gateway-snapshot.ts';
-import type { Projector } from '../../../projections/projector.ts';
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';
+import type { Projector } from '../../../projections/runner/projector.ts';
 
 export type FeedOptions = {
   readonly models: ReadModelStore;

@@ -6,7 +6,7 @@ import type { Lease } from '../../../domain/lease.ts';
 import type { SharedCells } from '../../../domain/shared-cells.ts';
 import { Redeliveries } from '../../../gateway/events/redeliveries.ts';
 import type { Log } from '../../../gateway/ports.ts';
-import type { Projector } from '../../../projections/projector.ts';
+import type { Projector } from '../../../projections/runner/projector.ts';
 import { listenersOf } from '../webhook-events/handlers.ts';
 import { EventOutbox, type EventOutboxOptions, type EventOutboxStanding } from '../webhook-events/outbox.ts';
 import { createLeasedReader, type LeasedReader } from '../webhook-events/reader.ts';

@@ -6,7 +6,7 @@ import { type OrgId, orgStream } from '../../../domain/ids.ts';
 import { organisation, type RestoredObject, type SkippedObject } from '../../../domain/organisation.ts';
 import { listAggregates } from '../../../projections/history.ts';
 import { listNodes } from '../../../projections/nodes.ts';
-import type { Projector } from '../../../projections/projector.ts';
+import type { Projector } from '../../../projections/runner/projector.ts';
 import { awaitPosition } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
 import type { Command, Plan, PlannedWrite } from '../handle-command.ts';

@@ -1,7 +1,7 @@
 /** The read models of this node: where each projection is, making one anew, and what to do with events it could not take. */
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { padPosition, shortPosition } from '../../../domain/event-store.ts';
-import type { ProjectionStatus, RebuildStatus } from '../../../projections/projection-status.ts';
+import type { ProjectionStatus, RebuildStatus } from '../../../projections/runner/projection-status.ts';
 import { booleanParameter, type Call } from '../call.ts';
 import { queryInvalid } from '../errors.ts';
 import { queryParameter } from '../parameters.ts';

@@ -3,7 +3,7 @@ import { assert, expect } from 'chai';
 import { padPosition } from '../../../../domain/event-store.ts';
 import { bootstrapTokenId, toTokenId } from '../../../../domain/ids.ts';
 import type { TokenEvent } from '../../../../domain/token.ts';
-import type { ProjectionStatus } from '../../../../projections/projection-status.ts';
+import type { ProjectionStatus } from '../../../../projections/runner/projection-status.ts';
 import { tokensProjection } from '../../../../projections/tokens.ts';
 import { Rejection } from '../../../../src/management/errors.ts';
 import { rolesWith } from '../../../../src/management/roles.ts';

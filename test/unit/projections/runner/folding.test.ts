@@ -1,19 +1,19 @@
 /** Folding is the same in batches of any size, again and in one go. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { EventStore } from '../../../domain/event-store.ts';
-import type { DomainEvent } from '../../../domain/events.ts';
-import { apiCatalog } from '../../../projections/api-catalog.ts';
-import { certificateList } from '../../../projections/certificate-list.ts';
-import { gatewayConfig } from '../../../projections/gateway-config.ts';
-import { historyProjection } from '../../../projections/history.ts';
-import { listAudit } from '../../../projections/history-lists.ts';
-import { startProjector } from '../../../projections/projector.ts';
-import type { ReadModelStore } from '../../../projections/read-model-store.ts';
-import { MemoryEventStore } from '../../../src/stores/events/memory-event-store.ts';
-import { openSqliteReadModels } from '../../../src/stores/models/sqlite-read-models.ts';
-import { inBatches } from '../../support/batched-log.ts';
-import { apiDocument } from '../../support/documents.ts';
+import type { EventStore } from '../../../../domain/event-store.ts';
+import type { DomainEvent } from '../../../../domain/events.ts';
+import { apiCatalog } from '../../../../projections/api-catalog.ts';
+import { certificateList } from '../../../../projections/certificate-list.ts';
+import { gatewayConfig } from '../../../../projections/gateway-config.ts';
+import { historyProjection } from '../../../../projections/history.ts';
+import { listAudit } from '../../../../projections/history-lists.ts';
+import type { ReadModelStore } from '../../../../projections/read-model-store.ts';
+import { startProjector } from '../../../../projections/runner/projector.ts';
+import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
+import { openSqliteReadModels } from '../../../../src/stores/models/sqlite-read-models.ts';
+import { inBatches } from '../../../support/batched-log.ts';
+import { apiDocument } from '../../../support/documents.ts';
 import {
   apiActivated,
   apiCreated,
@@ -26,8 +26,8 @@ import {
   keptLog,
   keyAttached,
   org,
-} from '../../support/given.ts';
-import { possibleEvents } from '../../support/possible-events.ts';
+} from '../../../support/given.ts';
+import { possibleEvents } from '../../../support/possible-events.ts';
 
 const all = [apiCatalog, certificateList, historyProjection, gatewayConfig];
 

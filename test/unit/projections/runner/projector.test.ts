@@ -1,21 +1,21 @@
 /** The runner of projections on a real event store and real read models: batches, waiting, parking, stopping, folding anew. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { EventStore } from '../../../domain/event-store.ts';
-import { encodeEvent } from '../../../domain/events.ts';
-import { apiCatalog, listApis } from '../../../projections/api-catalog.ts';
-import { certificateList } from '../../../projections/certificate-list.ts';
-import { gatewayConfig } from '../../../projections/gateway-config.ts';
-import { historyProjection } from '../../../projections/history.ts';
-import type { Projection } from '../../../projections/projection.ts';
-import { type Projector, startProjector } from '../../../projections/projector.ts';
-import type { ReadModelStore } from '../../../projections/read-model-store.ts';
-import { MemoryEventStore } from '../../../src/stores/events/memory-event-store.ts';
-import { openSqliteReadModels } from '../../../src/stores/models/sqlite-read-models.ts';
-import { countingProjection as counting } from '../../support/counting-projection.ts';
-import { apiDocument } from '../../support/documents.ts';
-import { eventually } from '../../support/eventually.ts';
-import { apiActivated, apiCreated, appendEvents, keptLog, org } from '../../support/given.ts';
+import type { EventStore } from '../../../../domain/event-store.ts';
+import { encodeEvent } from '../../../../domain/events.ts';
+import { apiCatalog, listApis } from '../../../../projections/api-catalog.ts';
+import { certificateList } from '../../../../projections/certificate-list.ts';
+import { gatewayConfig } from '../../../../projections/gateway-config.ts';
+import { historyProjection } from '../../../../projections/history.ts';
+import type { Projection } from '../../../../projections/projection.ts';
+import type { ReadModelStore } from '../../../../projections/read-model-store.ts';
+import { type Projector, startProjector } from '../../../../projections/runner/projector.ts';
+import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
+import { openSqliteReadModels } from '../../../../src/stores/models/sqlite-read-models.ts';
+import { countingProjection as counting } from '../../../support/counting-projection.ts';
+import { apiDocument } from '../../../support/documents.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { apiActivated, apiCreated, appendEvents, keptLog, org } from '../../../support/given.ts';
 
 const all = [apiCatalog, certificateList, historyProjection, gatewayConfig];
 

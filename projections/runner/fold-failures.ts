@@ -1,7 +1,7 @@
 /** Why a fold ends: an event that is refused, read models that cannot be read, somebody else who was faster. */
-import type { StoredEvent } from '../domain/event-store.ts';
-import { ProgramTooOld } from '../domain/upcast.ts';
-import type { DocumentReader } from './read-model-store.ts';
+import type { StoredEvent } from '../../domain/event-store.ts';
+import { ProgramTooOld } from '../../domain/upcast.ts';
+import type { DocumentReader } from '../read-model-store.ts';
 
 /** An event that the projection refused. */
 export class Poison extends Error {

@@ -1,12 +1,12 @@
 /** Whether there is something to read: not before the first fold is over, and always after that, whatever happens. */
 import { expect } from 'chai';
-import { type EventStore, forwardedStore } from '../../../domain/event-store.ts';
-import type { Projection } from '../../../projections/projection.ts';
-import { startProjector } from '../../../projections/projector.ts';
-import { MemoryEventStore } from '../../../src/stores/events/memory-event-store.ts';
-import { openSqliteReadModels } from '../../../src/stores/models/sqlite-read-models.ts';
-import { eventually } from '../../support/eventually.ts';
-import { apiCreated, appendEvents, keptLog } from '../../support/given.ts';
+import { type EventStore, forwardedStore } from '../../../../domain/event-store.ts';
+import type { Projection } from '../../../../projections/projection.ts';
+import { startProjector } from '../../../../projections/runner/projector.ts';
+import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
+import { openSqliteReadModels } from '../../../../src/stores/models/sqlite-read-models.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { apiCreated, appendEvents, keptLog } from '../../../support/given.ts';
 
 const listed: Projection = {
   name: 'listed',

@@ -1,11 +1,11 @@
 /** Runs projections over an event store: starts them, tells where they are, lets callers wait for a position, builds them anew. */
-import type { EventStore, Position } from '../domain/event-store.ts';
+import type { EventStore, Position } from '../../domain/event-store.ts';
+import type { Projection } from '../projection.ts';
+import type { ReadModelStore } from '../read-model-store.ts';
 import { Lanes } from './lanes.ts';
-import type { Projection } from './projection.ts';
 import { ProjectionKeeper } from './projection-keeper.ts';
 import type { Log } from './projection-run.ts';
 import { ProjectionError, type ProjectionStatus, type RebuildStatus } from './projection-status.ts';
-import type { ReadModelStore } from './read-model-store.ts';
 import { RebuildLanes } from './rebuild-lanes.ts';
 
 export type ProjectorOptions = {

@@ -1,8 +1,8 @@
 /** Changes held back: reads see them, and each document is written once. */
 import { expect } from 'chai';
-import { PendingChanges } from '../../../projections/pending-changes.ts';
-import type { DocumentChange, ReadModelStore } from '../../../projections/read-model-store.ts';
-import { openSqliteReadModels } from '../../../src/stores/models/sqlite-read-models.ts';
+import type { DocumentChange, ReadModelStore } from '../../../../projections/read-model-store.ts';
+import { PendingChanges } from '../../../../projections/runner/pending-changes.ts';
+import { openSqliteReadModels } from '../../../../src/stores/models/sqlite-read-models.ts';
 
 const put = (id: string, body: unknown): DocumentChange => ({
   op: 'put',

@@ -2,24 +2,24 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { apiSuperseding } from '../../../domain/api/superseding.ts';
-import { type EventStore, type NewEvent, padPosition, supersededIn } from '../../../domain/event-store.ts';
-import { type DomainEvent, encodeEvent } from '../../../domain/events.ts';
-import { type OrgId, toApiId, toOrgId } from '../../../domain/ids.ts';
-import { apiCatalog, getApi } from '../../../projections/api-catalog.ts';
-import { gatewayConfig } from '../../../projections/gateway-config.ts';
-import { historyProjection, isShort } from '../../../projections/history.ts';
-import { listAudit, listRevisions } from '../../../projections/history-lists.ts';
-import { objectsAt } from '../../../projections/past.ts';
-import type { Projection } from '../../../projections/projection.ts';
-import { startProjector } from '../../../projections/projector.ts';
-import type { ReadModelStore } from '../../../projections/read-model-store.ts';
-import { MemoryEventStore } from '../../../src/stores/events/memory-event-store.ts';
-import { openSqliteReadModels } from '../../../src/stores/models/sqlite-read-models.ts';
-import { inBatches } from '../../support/batched-log.ts';
-import { countingProjection } from '../../support/counting-projection.ts';
-import { apiDocument } from '../../support/documents.ts';
-import { eventually } from '../../support/eventually.ts';
+import { apiSuperseding } from '../../../../domain/api/superseding.ts';
+import { type EventStore, type NewEvent, padPosition, supersededIn } from '../../../../domain/event-store.ts';
+import { type DomainEvent, encodeEvent } from '../../../../domain/events.ts';
+import { type OrgId, toApiId, toOrgId } from '../../../../domain/ids.ts';
+import { apiCatalog, getApi } from '../../../../projections/api-catalog.ts';
+import { gatewayConfig } from '../../../../projections/gateway-config.ts';
+import { historyProjection, isShort } from '../../../../projections/history.ts';
+import { listAudit, listRevisions } from '../../../../projections/history-lists.ts';
+import { objectsAt } from '../../../../projections/past.ts';
+import type { Projection } from '../../../../projections/projection.ts';
+import type { ReadModelStore } from '../../../../projections/read-model-store.ts';
+import { startProjector } from '../../../../projections/runner/projector.ts';
+import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
+import { openSqliteReadModels } from '../../../../src/stores/models/sqlite-read-models.ts';
+import { inBatches } from '../../../support/batched-log.ts';
+import { countingProjection } from '../../../support/counting-projection.ts';
+import { apiDocument } from '../../../support/documents.ts';
+import { eventually } from '../../../support/eventually.ts';
 import {
   apiActivated,
   apiCreated,
@@ -31,8 +31,8 @@ import {
   documentsOf,
   keptLog,
   org,
-} from '../../support/given.ts';
-import { possibleEvents } from '../../support/possible-events.ts';
+} from '../../../support/given.ts';
+import { possibleEvents } from '../../../support/possible-events.ts';
 
 const all = [apiCatalog, historyProjection, gatewayConfig];
 

@@ -1,10 +1,10 @@
 /** One projection on its way through the log: events folded into changes that are held back, written with the checkpoint. */
-import type { EventStore, Position, StoredEvent } from '../domain/event-store.ts';
+import type { EventStore, Position, StoredEvent } from '../../domain/event-store.ts';
+import { canPassOver, type Projection, passes } from '../projection.ts';
+import type { Checkpoint, DocumentChange, Lease, ParkedEvent, ReadModelStore } from '../read-model-store.ts';
 import { Decoded } from './decoded.ts';
 import { Incomplete, Overtaken, Poison, ReadFailure, telling } from './fold-failures.ts';
 import { PendingChanges } from './pending-changes.ts';
-import { canPassOver, type Projection, passes } from './projection.ts';
-import type { Checkpoint, DocumentChange, Lease, ParkedEvent, ReadModelStore } from './read-model-store.ts';
 
 /** Structured log; `fields` never hold a secret. */
 export interface Log {

@@ -1,16 +1,16 @@
 /** Documents made anew while others read: whole lists at every moment, strict, going on after a stop; retrying and giving up events. */
 import { expect } from 'chai';
-import { padPosition } from '../../../domain/event-store.ts';
-import { apiCatalog, listApis } from '../../../projections/api-catalog.ts';
-import type { Projection } from '../../../projections/projection.ts';
-import { ProjectionError } from '../../../projections/projection-status.ts';
-import { type Projector, startProjector } from '../../../projections/projector.ts';
-import type { Generation, ReadModelStore } from '../../../projections/read-model-store.ts';
-import { MemoryEventStore } from '../../../src/stores/events/memory-event-store.ts';
-import { openSqliteReadModels } from '../../../src/stores/models/sqlite-read-models.ts';
-import { countingProjection as counting } from '../../support/counting-projection.ts';
-import { eventually } from '../../support/eventually.ts';
-import { apiActivated, apiCreated, appendEvents, keptLog, org } from '../../support/given.ts';
+import { padPosition } from '../../../../domain/event-store.ts';
+import { apiCatalog, listApis } from '../../../../projections/api-catalog.ts';
+import type { Projection } from '../../../../projections/projection.ts';
+import type { Generation, ReadModelStore } from '../../../../projections/read-model-store.ts';
+import { ProjectionError } from '../../../../projections/runner/projection-status.ts';
+import { type Projector, startProjector } from '../../../../projections/runner/projector.ts';
+import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
+import { openSqliteReadModels } from '../../../../src/stores/models/sqlite-read-models.ts';
+import { countingProjection as counting } from '../../../support/counting-projection.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { apiActivated, apiCreated, appendEvents, keptLog, org } from '../../../support/given.ts';
 
 /** Throws at events of the API `bad`, for as long as `isBroken` says so. */
 const breaking = (onPoison: Projection['onPoison'], isBroken: () => boolean): Projection =>

@@ -1,10 +1,10 @@
 /** Keeps one projection: its lease, the run that readers see, the run that makes it anew beside, and old documents that go. */
-import type { EventStore, Position, StoredEvent } from '../domain/event-store.ts';
+import type { EventStore, Position, StoredEvent } from '../../domain/event-store.ts';
+import type { Projection } from '../projection.ts';
+import type { Lease, ParkedEvent, ReadModelStore } from '../read-model-store.ts';
 import { breathe, type Lanes } from './lanes.ts';
-import type { Projection } from './projection.ts';
 import type { Log } from './projection-run.ts';
 import { ProjectionError, type ProjectionStatus, type RebuildStatus } from './projection-status.ts';
-import type { Lease, ParkedEvent, ReadModelStore } from './read-model-store.ts';
 import type { RebuildLanes } from './rebuild-lanes.ts';
 import { type LoopDependencies, pause, RunLoop } from './run-loop.ts';
 

@@ -1,7 +1,7 @@
 /** Events of the log on their way to several projections: each is decoded at most once, by the first that wants it. */
-import type { Recorded } from '../domain/event.ts';
-import type { StoredEvent } from '../domain/event-store.ts';
-import { type DomainEvent, decodeEvent } from '../domain/events.ts';
+import type { Recorded } from '../../domain/event.ts';
+import type { StoredEvent } from '../../domain/event-store.ts';
+import { type DomainEvent, decodeEvent } from '../../domain/events.ts';
 
 export class Decoded {
   readonly stored: StoredEvent;

@@ -1,5 +1,5 @@
 /** Document changes that are not written yet, over the documents that are: a document that changes often is written once. */
-import type { Document, DocumentChange, DocumentQuery, DocumentReader } from './read-model-store.ts';
+import type { Document, DocumentChange, DocumentQuery, DocumentReader } from '../read-model-store.ts';
 
 type Pending = { readonly change: DocumentChange; readonly bytes: number };
 

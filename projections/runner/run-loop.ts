@@ -1,10 +1,10 @@
 /** Keeps a run going: takes the lease, follows the log, waits and tries again, stands by while another process has the lease. */
-import type { Position } from '../domain/event-store.ts';
+import type { Position } from '../../domain/event-store.ts';
+import type { Projection } from '../projection.ts';
+import type { Lease } from '../read-model-store.ts';
 import { Incomplete, Overtaken, Poison, textOf } from './fold-failures.ts';
 import type { Lanes } from './lanes.ts';
-import type { Projection } from './projection.ts';
 import { ProjectionRun, type RunDependencies, type RunState } from './projection-run.ts';
-import type { Lease } from './read-model-store.ts';
 import type { RebuildLanes } from './rebuild-lanes.ts';
 
 export type LoopDependencies = RunDependencies & {

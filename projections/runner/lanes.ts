@@ -1,8 +1,8 @@
 /** Reads the log for projections: those that stand at the same place share one subscription, and each event is decoded once. */
-import { apiSuperseding } from '../domain/api/superseding.ts';
-import { type Batch, type EventStore, type Position, supersededIn } from '../domain/event-store.ts';
+import { apiSuperseding } from '../../domain/api/superseding.ts';
+import { type Batch, type EventStore, type Position, supersededIn } from '../../domain/event-store.ts';
+import { leavesNothing, unionOf } from '../projection.ts';
 import { Decoded } from './decoded.ts';
-import { leavesNothing, unionOf } from './projection.ts';
 import type { ProjectionRun } from './projection-run.ts';
 
 /** So much is folded between two looks at the clock. */

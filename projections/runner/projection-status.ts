@@ -1,7 +1,7 @@
 /** What is said of a projection: where it is, what ails it, how its new documents come along, and why a wish is refused. */
-import type { Position } from '../domain/event-store.ts';
+import type { Position } from '../../domain/event-store.ts';
+import type { ParkedEvent } from '../read-model-store.ts';
 import type { RunState } from './projection-run.ts';
-import type { ParkedEvent } from './read-model-store.ts';
 
 /** `waiting`: for a place among those that are made anew. */
 export type RebuildStatus = {
