@@ -96,6 +96,8 @@ export const nodeStream = (id: NodeId): string => `gwnode-${id}`;
 export const groupStream = (name: GroupName): string => `gwgroup-${name}`;
 /** The claim of one host and listen path; `hash` is the SHA-256 hex of its normal form. */
 export const routeStream = (hash: string): string => `uniq-route.${hash}`;
+/** The claim of one name within an organisation; `hash` is the SHA-256 hex of organisation and value. */
+export const nameStream = (hash: string): string => `uniq-name.${hash}`;
 /** The anchors of the whole log. */
 export const anchorStream = 'audit-anchors';
 

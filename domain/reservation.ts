@@ -1,16 +1,19 @@
-/** Reservations: a name that only one aggregate may hold, such as a host and listen path. Events, commands, state, decide, evolve. */
+/** Reservations: a name that only one aggregate may hold, such as a host and listen path or the name of a policy. Events, commands, state, decide, evolve. */
 import type { Decider } from './decider.ts';
-import { routeTaken } from './errors.ts';
+import { policyNameTaken, routeTaken } from './errors.ts';
 import { never } from './event.ts';
 import type { OrgId } from './ids.ts';
+
+/** `route`: a host and listen path of all organisations; `name`: of a policy, within its organisation. */
+type NameKind = 'route' | 'name';
 
 export type ReservationEvent =
   | {
       readonly type: 'NameReserved';
       readonly orgId: OrgId;
-      readonly kind: 'route';
+      readonly kind: NameKind;
       readonly value: string;
-      /** Id of the API that holds the name. */
+      /** Id of the API or policy that holds the name. */
       readonly owner: string;
       readonly ownerName: string;
       readonly commandId: string;
@@ -18,17 +21,17 @@ export type ReservationEvent =
   | {
       readonly type: 'NameReleased';
       readonly orgId: OrgId;
-      readonly kind: 'route';
+      readonly kind: NameKind;
       readonly value: string;
       readonly owner: string;
       readonly commandId: string;
     };
 
+type Wanted = Omit<Extract<ReservationEvent, { type: 'NameReserved' }>, 'type' | 'kind'>;
+
 export type ReservationCommand =
-  | ({ readonly type: 'ReserveName'; readonly listenPath: string } & Omit<
-      Extract<ReservationEvent, { type: 'NameReserved' }>,
-      'type'
-    >)
+  | ({ readonly type: 'ReserveName'; readonly kind: 'route'; readonly listenPath: string } & Wanted)
+  | ({ readonly type: 'ReserveName'; readonly kind: 'name' } & Wanted)
   | ({ readonly type: 'ReleaseName' } & Omit<Extract<ReservationEvent, { type: 'NameReleased' }>, 'type'>);
 
 export type ReservationState = {
@@ -41,7 +44,8 @@ function decide(command: ReservationCommand, state: ReservationState): readonly 
   switch (command.type) {
     case 'ReserveName': {
       if (holder?.owner === owner && holder.orgId === orgId) return [];
-      if (holder) {
+      if (holder && command.kind === 'name') throw policyNameTaken();
+      if (holder && command.kind === 'route') {
         // Another organisation's API is not named.
         throw routeTaken(
           command.listenPath,

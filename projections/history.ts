@@ -213,7 +213,7 @@ function factsAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
       return before;
     case 'NameReserved':
     case 'NameReleased':
-      return { name: event.value.replace('\n', '') };
+      return { name: event.value.replace('\n', event.kind === 'name' ? ' ' : '') };
     case 'AuditAnchored':
       return { name: 'anchors' };
     case 'GatewayRegistered':

@@ -1,4 +1,4 @@
-/** Routes that a crash left claimed on an engine that writes one stream at a time: released after a minute, never too early. */
+/** Routes and names that a crash left claimed on an engine that writes one stream at a time: released after a minute, never too early. */
 import { expect } from 'chai';
 import { type EventStore, EventStoreError, forwardedStore } from '../../domain/event-store.ts';
 import { createLease } from '../../domain/lease.ts';
@@ -8,6 +8,7 @@ import { memoryCells } from '../../src/stores/events/memory-cells.ts';
 import { chainedEventStore } from '../../src/stores/integrity/chained-event-store.ts';
 import { apiDocument } from '../support/documents.ts';
 import { keptLog } from '../support/given.ts';
+import { json } from '../support/management-refusals.ts';
 import { startTestManagement, type TestManagement } from '../support/management-server.ts';
 
 /** Appends after the first `allowed` are refused as if the process had died in between. */
@@ -92,6 +93,22 @@ describe('claim sweeper', () => {
     expect((await create(management, 'second')).status).to.equal(200);
     const { apis } = (await management.call('GET', '/api/apis')).json as { apis: { listenPath: string }[] };
     expect(apis.map(({ listenPath }) => listenPath).toSorted()).to.deep.equal(['/moved', '/orders']);
+  });
+
+  it('a name of a policy that a crash left claimed is released; one that is in use stays', async () => {
+    const engine = dyingEngine();
+    await using management = await startTestManagement({ wrap: engine.wrap });
+    const policy = (id: string, name: string) => management.call('POST', '/api/policies', { id, name }, json);
+    expect((await policy('used', 'Used')).status).to.equal(200);
+    engine.allow(1);
+    expect((await policy('lost', 'Wanted')).status).to.equal(503);
+    engine.allow(Number.POSITIVE_INFINITY);
+    expect((await policy('second', 'Wanted')).status).to.equal(409);
+    await withSweeper(management, 61_000, async ({ sweep }) => {
+      expect(await sweep()).to.equal(1);
+    });
+    expect((await policy('second', 'Wanted')).status).to.equal(200);
+    expect((await policy('third', 'Used')).status).to.equal(409);
   });
 
   it('a claim in use stays, however old', async () => {

@@ -65,6 +65,8 @@ export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'cre
   readonly settings?: Partial<ManagementOptions['settings']>;
   /** Takes the place of some of what is known of gateways. */
   readonly nodes?: Partial<Nodes>;
+  /** A log that another node has too. */
+  readonly store?: MemoryEventStore;
   /** The log knows the admin token, as after a start of the product. */
   readonly isInstalled?: boolean;
   /** Beside those of the product. */
@@ -77,8 +79,8 @@ export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'cre
 
 export async function startTestManagement(options: TestManagementOptions = {}): Promise<TestManagement> {
   const { wrap = (store) => store, settings, projections = [], isInstalled = false, mayFold, ...rest } = options;
+  const { store = new MemoryEventStore() } = options;
   const folder = temporaryFolder('svc-management-');
-  const store = new MemoryEventStore();
   const models = openSqliteReadModels(':memory:');
   const keyRing = await openKeyRing({
     path: folder.file('keyring.db'),

@@ -64,7 +64,7 @@ type Target<State> = {
   readonly load: (to?: bigint) => Promise<Loaded<State>>;
   /** What masks in a document stand for. */
   readonly hold?: (state: State) => Promise<OpenedDocument>;
-  readonly decide: (state: State, held: OpenedDocument) => Decided | Promise<Decided>;
+  readonly decide: (state: State, held: OpenedDocument, commandId: string) => Decided | Promise<Decided>;
 };
 
 /** The read models are at the head of the log before anything is decided on what they say. */
@@ -75,7 +75,7 @@ export const onDocument = <State extends DocumentState>(
 ): Command => ({
   type,
   aggregate: stream,
-  plan: async () => {
+  plan: async (commandId) => {
     await awaitPosition(['apis', 'keys', 'policies'], await store.head(), projector.waitFor);
     const loaded = await load();
     const { era } = store.identity;
@@ -96,7 +96,7 @@ export const onDocument = <State extends DocumentState>(
       body,
       replayed,
       headers: told = {},
-    } = await decide(state, (await hold?.(state)) ?? { document: {}, secrets: [] });
+    } = await decide(state, (await hold?.(state)) ?? { document: {}, secrets: [] }, commandId);
     if (!isOwn) await demandTag();
     const isUnchanged = events.length === 0;
     const headers = {

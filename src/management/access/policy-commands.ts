@@ -3,14 +3,15 @@ import { policiesIn } from '../../../domain/api/policy-references.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { type OrgId, type PolicyId, policyStream } from '../../../domain/ids.ts';
 import { textAt } from '../../../domain/json.ts';
-import { policy } from '../../../domain/policy.ts';
+import { type PolicyEvent, type PolicyState, policy } from '../../../domain/policy.ts';
 import { eachApi } from '../../../projections/api-catalog.ts';
 import { keysWithPolicy } from '../../../projections/keys.ts';
 import { isNameTaken } from '../../../projections/policies.ts';
 import type { DocumentReader } from '../../../projections/read-model-store.ts';
 import { documentSha256 } from '../derived-fields.ts';
-import type { Command } from '../handle-command.ts';
+import type { Command, PlannedWrite } from '../handle-command.ts';
 import { loadPolicy } from '../load.ts';
+import { policyNameWrites } from '../policy-names.ts';
 import type { AccessBody } from './access-bodies.ts';
 import {
   type AccessServices,
@@ -30,12 +31,13 @@ export const createPolicy = (
 ): Command => ({
   ...onDocument(services, asker, {
     ...target(services, policyId, 'CreatePolicy'),
-    decide: (state) => {
+    decide: async (state, _, commandId) => {
       // Keys may name what is not there yet, or not any more.
       refuseOthersPolicy(asker, services.models, asker.orgId, policyId, []);
       const events = policy.decide({ type: 'CreatePolicy', ...wantedOf(services, asker, policyId, wanted) }, state);
       const headers = { Location: `/api/policies/${policyId}`, ...remarked(wanted.remarks) };
-      return { events, body: answered(policyId, 'Policy created'), headers };
+      const further = await namesFor(services, asker, policyId, { state, events }, commandId);
+      return { events, further, body: answered(policyId, 'Policy created'), headers };
     },
   }),
   aggregate: namesOf(asker.orgId),
@@ -50,12 +52,13 @@ export const updatePolicy = (
 ): Command => ({
   ...onDocument(services, asker, {
     ...target(services, policyId, 'UpdatePolicy'),
-    decide: (state) => {
+    decide: async (state, _, commandId) => {
       const own = state.exists && state.orgId === asker.orgId ? state : undefined;
       refuseOthersPolicy(asker, services.models, asker.orgId, policyId, own ? [own.document] : []);
       const wanted = own ? change(own.document) : { document: {}, remarks: [] };
       const events = policy.decide({ type: 'UpdatePolicy', ...wantedOf(services, asker, policyId, wanted) }, state);
-      return { events, body: answered(policyId, 'Data updated'), headers: remarked(wanted.remarks) };
+      const further = await namesFor(services, asker, policyId, { state, events }, commandId);
+      return { events, further, body: answered(policyId, 'Data updated'), headers: remarked(wanted.remarks) };
     },
   }),
   aggregate: namesOf(asker.orgId),
@@ -64,13 +67,14 @@ export const updatePolicy = (
 export const deletePolicy = (services: AccessServices, asker: Asker, policyId: PolicyId, isForced: boolean): Command =>
   onDocument(services, asker, {
     ...target(services, policyId, 'DeletePolicy'),
-    decide: (state) => {
+    decide: async (state, _, commandId) => {
       const { orgId } = asker;
       const isOwn = state.exists && state.orgId === orgId;
       refuseOthersPolicy(asker, services.models, orgId, policyId, isOwn ? [state.document] : []);
       const usedBy = usersOf(services.models, orgId, policyId);
       const events = policy.decide({ type: 'DeletePolicy', orgId, policyId, usedBy, isForced }, state);
-      return { events, body: answered(policyId, 'Data deleted') };
+      const further = await namesFor(services, asker, policyId, { state, events }, commandId);
+      return { events, further, body: answered(policyId, 'Data deleted') };
     },
   });
 
@@ -99,8 +103,21 @@ const target = ({ store }: AccessServices, policyId: PolicyId, type: string) => 
   load: (to?: bigint) => loadPolicy(store, policyId, to),
 });
 
-/** Two that want one name wait for each other; the second one then finds it taken. */
+/** Two that want one name here wait for each other; two of different nodes meet at the reservation. */
 const namesOf = (orgId: OrgId): string => `policy names of ${orgId}`;
+
+type Change = { readonly state: PolicyState; readonly events: readonly PolicyEvent[] };
+
+function namesFor(
+  { store }: AccessServices,
+  { orgId }: Asker,
+  id: PolicyId,
+  { state, events }: Change,
+  commandId: string,
+): Promise<readonly PlannedWrite[]> {
+  const before = state.exists ? { before: state.document } : {};
+  return policyNameWrites(store, orgId, [{ kind: 'policy', id, ...before, write: { events } }], { commandId });
+}
 
 const answered = (policyId: PolicyId, message: string): JsonObject => ({
   ...{ ID: policyId, Message: message, Meta: policyId, Status: 'OK' },

@@ -8,6 +8,7 @@ import { awaitPosition } from '../conditional.ts';
 import { boundedDiff } from '../derived-fields.ts';
 import { Rejection } from '../errors.ts';
 import type { Command, Plan } from '../handle-command.ts';
+import { policyNameWrites } from '../policy-names.ts';
 import { type Conflict, restoreClaims } from '../restore/restore-claims.ts';
 import { type ApplyOptions, type ApplyPlan, planSet, prunedKinds } from './plan.ts';
 import { type ApplyDeps, type ApplyItem, nameOf } from './world.ts';
@@ -35,11 +36,12 @@ async function planApply(deps: Deps, options: Parameters<ApplyCommand>[0], comma
   const { items } = plan;
   const { writes: claims, conflicts } = await restoreClaims(store, options.orgId, items, commandId);
   refuse(items, conflicts);
+  const names = await policyNameWrites(store, options.orgId, items, { commandId });
   const objects = items.map(({ write }) => write).filter(({ events }) => events.length > 0);
   const checks = store.can.checks ? checksOf(items) : [];
   const isUnchanged = objects.length === 0;
   return {
-    writes: isUnchanged ? [] : [...claims, ...objects, ...checks],
+    writes: isUnchanged ? [] : [...claims, ...names, ...objects, ...checks],
     reply: {
       status: 200,
       body: bodyOf(options, plan, head),

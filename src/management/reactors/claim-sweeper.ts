@@ -1,4 +1,4 @@
-/** Releases routes that a crash left claimed, on engines where claim and definition are two appends (event-store design 10.3). */
+/** Releases routes and names that a crash left claimed, on engines where claim and definition are two appends (event-store design 10.3). */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventStore } from '../../../domain/event-store.ts';
 import { decodeEvent } from '../../../domain/events.ts';
@@ -9,6 +9,7 @@ import type { Log } from '../../../gateway/ports.ts';
 import { routeOfDocument } from '../definitions/api-claims.ts';
 import type { Command, Commands } from '../handle-command.ts';
 import { expectedOf, loadApi, loadReservation } from '../load.ts';
+import { isNamed } from '../policy-names.ts';
 import { systemContext } from '../system-context.ts';
 
 export type ClaimSweeperOptions = {
@@ -32,7 +33,7 @@ export interface ClaimSweeper {
 
 type Claim = { readonly stream: string; readonly atMs: number } & Pick<
   Extract<ReservationEvent, { type: 'NameReserved' }>,
-  'orgId' | 'owner' | 'value'
+  'orgId' | 'owner' | 'value' | 'kind'
 >;
 
 const claimEvents = { categories: ['uniq'] };
@@ -72,8 +73,8 @@ async function readClaims(store: EventStore, from: string, held: Map<string, Cla
     for (const stored of page.events) {
       const { event, stream, at } = decodeEvent(stored);
       if (event.type === 'NameReserved') {
-        const { orgId, owner, value } = event;
-        held.set(stream, { stream, orgId, owner, value, atMs: at.getTime() });
+        const { orgId, owner, value, kind } = event;
+        held.set(stream, { stream, orgId, owner, value, kind, atMs: at.getTime() });
       } else held.delete(stream);
     }
     after = page.next;
@@ -87,14 +88,15 @@ async function release(options: ClaimSweeperOptions, held: ReadonlyMap<string, C
   for (const claim of held.values()) {
     if (now().getTime() - claim.atMs < minAgeMs || (await isUsed(store, claim))) continue;
     await commands.run(systemContext(claim.orgId, 'claim-sweeper'), releaseCommand(store, claim));
-    log.warn('a route that a change left claimed is released', { route: claim.value, owner: claim.owner });
+    log.warn('a name that a change left claimed is released', { name: claim.value, owner: claim.owner });
     released += 1;
   }
   return released;
 }
 
-/** Whether the owner's definition of now is on this route. */
-async function isUsed(store: EventStore, { owner, orgId, value }: Claim): Promise<boolean> {
+/** Whether the owner is on this route, or has this name, now. */
+async function isUsed(store: EventStore, { owner, orgId, value, kind }: Claim): Promise<boolean> {
+  if (kind === 'name') return isNamed(store, { owner, orgId, value });
   const apiId = toApiId(owner);
   const { state } = await loadApi(store, apiId);
   if (!state.exists || state.orgId !== orgId) return false;
@@ -106,10 +108,10 @@ const releaseCommand = (store: EventStore, claim: Claim): Command => ({
   type: 'ReleaseRoute',
   aggregate: claim.stream,
   plan: async (commandId) => {
-    const { orgId, owner, value, stream } = claim;
+    const { orgId, owner, value, kind, stream } = claim;
     const loaded = await loadReservation(store, stream);
     const isStale = !(await isUsed(store, claim));
-    const command = { type: 'ReleaseName', orgId, kind: 'route', value, owner, commandId } as const;
+    const command = { type: 'ReleaseName', orgId, kind, value, owner, commandId } as const;
     const events = isStale ? reservation.decide(command, loaded.state) : [];
     return { writes: [{ stream, expected: expectedOf(loaded), events }], reply: { status: 204 } };
   },

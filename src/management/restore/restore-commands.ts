@@ -12,6 +12,7 @@ import { Rejection } from '../errors.ts';
 import type { Command, Plan, PlannedWrite } from '../handle-command.ts';
 import { documentDifference } from '../past/config-diff.ts';
 import type { ConfigKind } from '../past/config-objects.ts';
+import { policyNameWrites } from '../policy-names.ts';
 import { type Conflict as RouteConflict, restoreClaims, routeChanges } from './restore-claims.ts';
 import { type RestoreDeps, type RestoreItem, type RestoreRequest, restoreItems } from './restore-plan.ts';
 import { judgeReferences } from './restore-references.ts';
@@ -44,6 +45,7 @@ async function planRestore(deps: Deps, options: RestoreOptions, commandId: strin
   await awaitPosition(['apis', 'history', 'keys'], head, deps.projector.waitFor);
   const { items, checks } = await judgeReferences(deps, orgId, await restoreItems(deps, options, head));
   const { writes: claims, conflicts: routes } = await restoreClaims(store, orgId, items, commandId);
+  const names = await policyNameWrites(store, orgId, items, { commandId, leavesTaken: true });
   const conflicts = [...items.flatMap(takenId), ...routes];
   if (!isDryRun) refuse(items, conflicts, allowHoles);
   const done = doneBefore(deps, options, head, commandId);
@@ -61,7 +63,7 @@ async function planRestore(deps: Deps, options: RestoreOptions, commandId: strin
   const isUnchanged = closing === undefined;
   return {
     // What closes the series is its last event; a route that is taken stands before the API that takes it.
-    writes: closing ? [...claims, ...objects, ...checks, closing] : [],
+    writes: closing ? [...claims, ...names, ...objects, ...checks, closing] : [],
     reply: {
       status: 200,
       body: { ...body, changed },

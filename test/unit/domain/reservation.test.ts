@@ -1,4 +1,4 @@
-/** Reservations and organisations by given, when, then. */
+/** Reservations by given, when, then. */
 import { toOrgId } from '../../../domain/ids.ts';
 import { type ReservationCommand, type ReservationEvent, reservation } from '../../../domain/reservation.ts';
 import { givenFor, org } from '../../support/given.ts';
@@ -55,4 +55,15 @@ describe('ReleaseName', () => {
   it('does not take it from another API', () => given(reserved('a')).when(release('b')).results());
 
   it('does not take it from another organisation', () => given(reserved('a', others)).when(release('a')).results());
+});
+
+describe('names of policies', () => {
+  const held = { ...reserved('a'), kind: 'name' } as const;
+  const wanted = { type: 'ReserveName', ...name, kind: 'name', orgId: org, owner: 'b', ownerName: 'B' } as const;
+  const taken = { type: 'NameReserved', ...name, kind: 'name', orgId: org, owner: 'b', ownerName: 'B' } as const;
+
+  it('go to one of two, and say what is wrong with the other', () =>
+    given(held).when(wanted).refuses('policy_name_taken'));
+
+  it('are free when nobody holds them', () => given().when(wanted).results(taken));
 });

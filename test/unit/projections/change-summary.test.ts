@@ -102,6 +102,20 @@ describe('summarise', () => {
     ]);
   });
 
+  it('says which API has a route, and which policy a name', () => {
+    const held = { orgId: org, value: 'policy\nGold', owner: 'p1', commandId: 'c' } as const;
+    const route = { ...held, kind: 'route', value: 'a.example\n/orders', owner: 'orders' } as const;
+    expect([
+      ...summarise({ type: 'NameReserved', kind: 'name', ownerName: 'Gold', ...held }, false),
+      ...summarise({ type: 'NameReleased', kind: 'name', ...held }, true),
+      ...summarise({ type: 'NameReleased', ...route }, true),
+    ]).to.deep.equal([
+      'name "Gold" reserved for policy p1',
+      'name "Gold" released by policy p1',
+      'a.example/orders released by API orders',
+    ]);
+  });
+
   it('tells of a rollback', () => {
     const event = {
       ...apiReplaced({ diff: [] }),
