@@ -100,7 +100,8 @@ export function createCommands(options: CommandsOptions): Commands {
     const replay = await replayOf(store, context, commandId);
     if (replay) return replay;
     const done = await exclusively(command.aggregate, () => decideAndAppend(options, context, command, commandId));
-    if (context.isDryRun) return withHeader(done.reply, 'x-svc-dry-run', 'true');
+    // Nothing is on its way: a dry run is done when it is answered.
+    if (context.isDryRun) return withHeader({ ...done.reply, status: 200 }, 'x-svc-dry-run', 'true');
     if (done.position === undefined) return done.reply;
     await settled(done.position);
     return withHeader(done.reply, 'x-svc-revision', shortPosition(done.position));

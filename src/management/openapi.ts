@@ -119,11 +119,14 @@ function responsesOf(route: Route): JsonObject {
   const done = { description: answer.description, content: { [answer.type ?? 'application/json']: content } };
   return {
     [answer.status ?? 200]: done,
-    ...(answer.isWaitable ? { 200: done } : {}),
+    ...(answer.isWaitable || isTried(route) ? { 200: done } : {}),
     ...(isConditional(route) ? { 304: { description: 'The client has it already' } } : {}),
     ...Object.fromEntries(errors),
   };
 }
+
+/** A dry run has nothing that would still be on its way. */
+const isTried = ({ parameters }: Route): boolean => parameters.some(({ name }) => name === 'dryRun');
 
 const isConditional = ({ method, parameters }: Route): boolean =>
   method === 'GET' && parameters.some(({ name }) => name === 'If-None-Match');

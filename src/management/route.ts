@@ -17,6 +17,7 @@ import type { ErrorCode } from './errors.ts';
 import type { Deliveries } from './fleet/deliveries.ts';
 import type { KeyUses } from './fleet/key-uses.ts';
 import type { Nodes } from './fleet/nodes.ts';
+import type { ReloadWaits } from './fleet/reloads.ts';
 import type { SignedFeed } from './fleet/signed-feed.ts';
 import type { Commands } from './handle-command.ts';
 import type { HeldSecrets, KeptRing, KeyHealth } from './held-secrets.ts';
@@ -51,6 +52,7 @@ export type Services = {
   /** The configuration as gateways get it. */
   readonly feed: SignedFeed;
   readonly nodes: Nodes;
+  readonly reloadWaits: ReloadWaits;
   readonly tokens: Tokens;
   readonly organisations: Organisations;
   readonly accessBodies: AccessBodies;
@@ -95,7 +97,7 @@ export type RouteBody = BodyRule & {
 };
 
 type RouteAnswer = {
-  /** Default 200. */
+  /** Default 200, and of every dry run. */
   readonly status?: 202;
   /** Answers 200 instead, in the same form, when it was asked to wait. */
   readonly isWaitable?: true;

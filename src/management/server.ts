@@ -26,6 +26,7 @@ import type { ManagementFeed } from './fleet/feed.ts';
 import { createKeyUses } from './fleet/key-uses.ts';
 import { createSealSecrets } from './fleet/node-secrets.ts';
 import type { Nodes } from './fleet/nodes.ts';
+import { createReloadWaits } from './fleet/reloads.ts';
 import { createSignedFeed } from './fleet/signed-feed.ts';
 import { createForwarding } from './forwarded.ts';
 import { createCommands } from './handle-command.ts';
@@ -203,6 +204,7 @@ function createServices(
     metrics,
     feed: createSignedFeed(feed, signer, now, createSealSecrets(secrets, signer)),
     nodes,
+    reloadWaits: createReloadWaits(),
     ...made,
     accessBodies,
     webhookBodies,

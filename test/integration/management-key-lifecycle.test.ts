@@ -121,13 +121,23 @@ describe('the life of a key over HTTP', () => {
       return answer;
     };
 
+    it('answers with the tag of the new key also where the one before goes on', async () => {
+      const { hash } = await created({ alias: 'renamed' });
+      expect((await ask('PATCH', `/api/keys/${hash}`, { alias: 'b' })).status).to.equal(200);
+      const answer = await rotated(hash, { overlap: '1h' });
+      const shown = await ask('GET', String(answer.headers.get('location')));
+      expect(answer.headers.get('etag')).to.equal(shown.headers.get('etag'));
+    });
+
     it('gives a new key with the same document, and deletes the one before', async () => {
       const { hash } = await created({ alias: 'a', apply_policies: ['gold'], tags: ['t'] });
       const answer = await rotated(hash);
       const key = String(answer.json['key']);
       expect(answer.json).to.include({ key_hash: hashOf(key), replaces: hash, ends: null, Message: 'Key rotated' });
       expect(answer.headers.get('location')).to.equal(`/api/keys/${hashOf(key)}`);
-      expect((await ask('GET', `/api/keys/${key}`)).json['data']).to.deep.include({ alias: 'a', tags: ['t'] });
+      const shown = await ask('GET', `/api/keys/${key}`);
+      expect(shown.json['data']).to.deep.include({ alias: 'a', tags: ['t'] });
+      expect(answer.headers.get('etag')).to.equal(shown.headers.get('etag'));
       expect((await ask('GET', `/api/keys/${hash}`)).status).to.equal(404);
       const { json: audit } = await ask('GET', '/api/audit?limit=2');
       const events = audit['events'] as readonly JsonObject[];

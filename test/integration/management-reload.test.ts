@@ -5,6 +5,7 @@ import { padPosition } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { scopeName } from '../../domain/gateway-group.ts';
 import type { ReloadReport } from '../../gateway/feed/feed.ts';
+import { maxReloadWaits } from '../../src/management/fleet/reloads.ts';
 import { listOf } from '../support/configuration.ts';
 import { eventually } from '../support/eventually.ts';
 import { gatewayReport } from '../support/gateway-report.ts';
@@ -96,7 +97,7 @@ describe('POST /api/gateways/reload', () => {
 
   it('as a dry run asks nobody', async () => {
     const answer = await management.call('POST', '/api/gateways/reload?dryRun=true', '{}', json);
-    expect([answer.status, answer.headers.get('x-svc-dry-run')]).to.deep.equal([202, 'true']);
+    expect([answer.status, answer.headers.get('x-svc-dry-run')]).to.deep.equal([200, 'true']);
     expect(await requests()).to.deep.equal([]);
   });
 
@@ -139,6 +140,24 @@ describe('POST /api/gateways/reload', () => {
     it('asks and waits for those of the group alone', async () => {
       const nodes = listOf(await reload({ scope: { group: 'inner' }, wait: 1 }), 'nodes');
       expect(nodes.map(({ node }) => node)).to.deep.equal(['edge-2']);
+    });
+
+    it('is for a few at once: one too many is told so, and asks nobody', async () => {
+      const waiting = Array.from({ length: maxReloadWaits }, () => reload({ wait: 20_000 }));
+      const at = await position();
+      const refused = await eventually(async () => {
+        const answer = await reload({ scope: { group: 'inner' }, wait: 1 });
+        return answer.status === 429 ? answer : undefined;
+      });
+      expect([refused.headers.get('x-svc-error-code'), refused.headers.get('retry-after')]).to.deep.equal([
+        'rate_limited',
+        '1',
+      ]);
+      expect((await reload({ scope: { node: 'edge-2' } })).status).to.equal(202);
+      await report('edge-1', { reload: followed(at) });
+      await report('edge-2', { group: 'inner', reload: followed(at) });
+      expect((await Promise.all(waiting)).map(({ status }) => status)).to.deep.equal(waiting.map(() => 200));
+      expect((await reload({ wait: 1 })).status).to.equal(200);
     });
 
     it('says what a node could not take anew', async () => {

@@ -98,10 +98,10 @@ export const onDocument = <State extends DocumentState>(
       headers: told = {},
     } = await decide(state, (await hold?.(state)) ?? { document: {}, secrets: [] }, commandId);
     if (!isOwn) await demandTag();
-    const isUnchanged = events.length === 0;
+    const isUnchanged = events.length === 0 && further.every((write) => write.events.length === 0);
     const headers = {
+      ETag: events.length === 0 ? etag : etagOf((loaded.head ?? -1n) + BigInt(events.length), era),
       ...told,
-      ETag: isUnchanged ? etag : etagOf((loaded.head ?? -1n) + BigInt(events.length), era),
       ...(isUnchanged ? { 'x-svc-unchanged': 'true' } : {}),
     };
     const checked = isUnchanged || !store.can.checks ? [] : checks;

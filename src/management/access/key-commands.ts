@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../domain/event.ts';
 import { type KeyHash, keyStream, type OrgId } from '../../../domain/ids.ts';
 import { type KeyEvent, type KeyFacts, type KeyState, key } from '../../../domain/key.ts';
 import { labelled } from '../../../domain/labels.ts';
+import { etagOf } from '../conditional.ts';
 import { type OpenedDocument, openDocument, takeKeySecrets } from '../definitions/definition-secrets.ts';
 import { documentSha256 } from '../derived-fields.ts';
 import type { Command } from '../handle-command.ts';
@@ -140,7 +141,11 @@ export function rotateKey(services: KeyServices, asker: Asker, { keyHash, text, 
         further: [{ stream: keyStream(newHash), expected: 'noStream', events: created }],
         body: { key: isDryRun ? null : text, ...shown },
         replayed: { key: null, ...shown },
-        headers: { Location: `/api/keys/${newHash}` },
+        // Of what `Location` names, which is not what `If-Match` was about.
+        headers: {
+          Location: `/api/keys/${newHash}`,
+          ETag: etagOf(BigInt(created.length - 1), services.store.identity.era),
+        },
       };
     },
   });

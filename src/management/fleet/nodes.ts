@@ -21,7 +21,10 @@ import { FeedRefusal, type GatewayReport, type ReloadReport } from '../../../gat
 import { nodeKeyIdOf } from '../../../gateway/feed/node-box.ts';
 import type { Log } from '../../../gateway/ports.ts';
 import { gatewayCategories } from '../../../projections/gateway-config.ts';
+import { Rejection } from '../errors.ts';
+import type { Command } from '../handle-command.ts';
 import { createKeyedMutex } from '../keyed-mutex.ts';
+import { expectedOf } from '../load.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createKeyUses } from './key-uses.ts';
 
@@ -47,8 +50,8 @@ export type Nodes = {
   /** Throws `FeedRefusal` with `node_superseded` when a newer process has the name. */
   receive(report: GatewayReport): Promise<void>;
   lastSeen(): Promise<ReadonlyMap<string, LastSeen>>;
-  /** False for a node that is not known. */
-  forget(node: NodeId, actorId: string): Promise<boolean>;
+  /** Lets go what it said, once the log has forgotten it. */
+  forgotten(node: NodeId): Promise<void>;
 };
 
 /** Three signs of life that did not come. */
@@ -71,25 +74,23 @@ export function createNodes({ store, cells, orgId, now, log }: NodesOptions): No
   const keyUses = createKeyUses(cells);
   let known: ReadonlyMap<string, Known> = new Map();
 
-  const load = async (nodeId: NodeId): Promise<Known> => {
-    const newest = await store.readStream(nodeStream(nodeId), { back: true, limit: maxCount });
-    const events = newest.toReversed().map((stored) => decodeEvent(stored).event as GatewayNodeEvent);
-    return { state: fold(gatewayNode, events), head: newest[0]?.revision };
+  const unknow = (nodeId: string): void => {
+    known = new Map([...known].filter(([id]) => id !== nodeId));
   };
 
-  const run = async (command: GatewayNodeCommand, actor: Actor): Promise<boolean> => {
+  const run = async (command: GatewayNodeCommand): Promise<void> => {
     const { nodeId } = command;
     for (let attempt = 1; ; attempt++) {
-      const before = known.get(nodeId) ?? (await load(nodeId));
+      const before = known.get(nodeId) ?? (await loadNode(store, nodeId));
       // Unknown again unless the append says where the stream is now.
-      known = new Map([...known].filter(([id]) => id !== nodeId));
+      unknow(nodeId);
       const events = gatewayNode.decide(command, before.state);
       try {
-        const head = events.length === 0 ? before.head : await append(command, before.head, events, actor);
+        const head = events.length === 0 ? before.head : await append(command, before.head, events);
         const state = fold(gatewayNode, events, before.state);
         known = new Map([...known, [nodeId, { state, head }]]);
         sayChangedKey(log, nodeId, before.state, state);
-        return events.length > 0;
+        return;
       } catch (error) {
         if (!(error instanceof WrongExpectedVersion) || attempt >= maxAttempts) throw error;
       }
@@ -100,11 +101,18 @@ export function createNodes({ store, cells, orgId, now, log }: NodesOptions): No
     { nodeId, type }: GatewayNodeCommand,
     before: bigint | undefined,
     events: readonly GatewayNodeEvent[],
-    { actorType, actorId }: Actor,
   ): Promise<bigint | undefined> => {
     const stream = nodeStream(nodeId);
     const commandId = v7();
-    const meta = { v: '1', at: now().toISOString(), orgId, actorType, actorId, commandId, commandType: type };
+    const meta = {
+      v: '1',
+      at: now().toISOString(),
+      orgId,
+      actorType: 'gateway',
+      actorId: nodeId,
+      commandId,
+      commandType: type,
+    };
     const encoded = events.map((event) => encodeEvent(event, v7(), meta));
     const { heads } = await store.append([{ stream, expected: before ?? 'noStream', events: encoded }], {
       commandId,
@@ -120,26 +128,48 @@ export function createNodes({ store, cells, orgId, now, log }: NodesOptions): No
   return {
     receive: (report) =>
       exclusively(report.node, async () => {
-        await see(cells, report, now());
-        await run(commandOf(report, orgId), { actorType: 'gateway', actorId: report.node });
+        // Without a sign of life it is new, or forgotten by now, maybe on another node of the management plane.
+        if (!(await see(cells, report, now()))) unknow(report.node);
+        await run(commandOf(report, orgId));
         await deliveries.take(report.node, report.deliveries ?? []);
         await keyUses.take(report.node, report.keys ?? []);
       }),
-    async lastSeen() {
-      const found = await cells.list(prefix);
-      return new Map(found.map(({ key, value }) => [key.slice(prefix.length), JSON.parse(value) as LastSeen]));
-    },
-    forget: (nodeId, actorId) =>
+    lastSeen: () => readLastSeen(cells),
+    forgotten: (nodeId) =>
       exclusively(nodeId, async () => {
-        const command = { type: 'DeregisterGateway', orgId, nodeId, reason: 'asked' } as const;
-        const wasKnown = await run(command, { actorType: 'token', actorId });
         await cells.remove(`${prefix}${nodeId}`);
         await deliveries.forget(nodeId);
         await keyUses.forget(nodeId);
-        return wasKnown;
       }),
   };
 }
+
+async function readLastSeen(cells: SharedCells): Promise<ReadonlyMap<string, LastSeen>> {
+  const found = await cells.list(prefix);
+  return new Map(found.map(({ key, value }) => [key.slice(prefix.length), JSON.parse(value) as LastSeen]));
+}
+
+async function loadNode(store: EventStore, nodeId: NodeId): Promise<Known> {
+  const newest = await store.readStream(nodeStream(nodeId), { back: true, limit: maxCount });
+  const events = newest.toReversed().map((stored) => decodeEvent(stored).event as GatewayNodeEvent);
+  return { state: fold(gatewayNode, events), head: newest[0]?.revision };
+}
+
+/** The command of a person, with all that the history knows of one. Throws `gateway_unknown`. */
+export const forgetNode = (store: EventStore, orgId: OrgId, nodeId: NodeId): Command => ({
+  type: 'DeregisterGateway',
+  aggregate: nodeStream(nodeId),
+  plan: async () => {
+    const loaded = await loadNode(store, nodeId);
+    const events = gatewayNode.decide({ type: 'DeregisterGateway', orgId, nodeId, reason: 'asked' }, loaded.state);
+    if (events.length === 0) throw unknownGateway(nodeId);
+    const writes = [{ stream: nodeStream(nodeId), expected: expectedOf(loaded), events }];
+    return { writes, reply: { status: 200, body: { status: 'ok' } } };
+  },
+});
+
+export const unknownGateway = (node: string): Rejection =>
+  new Rejection('gateway_unknown', `no gateway ${node} has registered`);
 
 /** It may have lost its disk, or somebody else has its token. */
 function sayChangedKey(log: Pick<Log, 'error'>, node: NodeId, before: GatewayNodeState, now: GatewayNodeState): void {
@@ -150,10 +180,8 @@ function sayChangedKey(log: Pick<Log, 'error'>, node: NodeId, before: GatewayNod
   });
 }
 
-type Actor = { readonly actorType: 'gateway' | 'token'; readonly actorId: string };
-
-/** Claims the name for the newest process that comes with it. */
-async function see(cells: SharedCells, report: GatewayReport, at: Date): Promise<void> {
+/** Claims the name for the newest process that comes with it. False for one of which there was no sign of life. */
+async function see(cells: SharedCells, report: GatewayReport, at: Date): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     const cell = await cells.read(`${prefix}${report.node}`);
     const before = cell && (JSON.parse(cell.value) as LastSeen);
@@ -161,7 +189,7 @@ async function see(cells: SharedCells, report: GatewayReport, at: Date): Promise
     try {
       const value = JSON.stringify(fitting(seenNow(report, before, at)));
       await cells.write(`${prefix}${report.node}`, value, cell?.version ?? 'none');
-      return;
+      return cell !== undefined;
     } catch (error) {
       if (!(error instanceof CellConflict) || attempt >= maxAttempts) throw error;
     }

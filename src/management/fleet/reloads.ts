@@ -27,6 +27,8 @@ export type ReloadRequest = {
 };
 
 export const maxWaitMs = 30_000;
+/** Requests of one management node that wait for gateways at the same time. */
+export const maxReloadWaits = 8;
 const maxReasonLength = 1_000;
 
 /** Throws 400 for what does not read, and for bundles: none is kept, so nothing would be dropped. */
@@ -110,6 +112,23 @@ async function recentRequests(store: EventStore, stream: string, sinceMs: number
     if (oldest === 0n) return newestFirst.toReversed();
     to = oldest - 1n;
   }
+}
+
+/** The places of those who wait. `enter` is false when all are taken. */
+export type ReloadWaits = { enter(): boolean; leave(): void };
+
+export function createReloadWaits(): ReloadWaits {
+  let waiting = 0;
+  return {
+    enter: () => {
+      if (waiting >= maxReloadWaits) return false;
+      waiting += 1;
+      return true;
+    },
+    leave: () => {
+      waiting -= 1;
+    },
+  };
 }
 
 /** Whether the request is for the node. */

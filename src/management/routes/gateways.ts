@@ -10,13 +10,13 @@ import { nodeKeyIdOf } from '../../../gateway/feed/node-box.ts';
 import { listNodes, type NodeKey, type RegisteredNode } from '../../../projections/nodes.ts';
 import { readJsonObject } from '../bodies/bodies.ts';
 import { lateSchema } from '../bodies/late-schema.ts';
-import type { Call } from '../call.ts';
+import { type Call, commandContext } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
 import { demandReporter, registeredKey } from '../fleet/node-keys.ts';
-import { goneAfterMs, type LastSeen, lagOf } from '../fleet/nodes.ts';
+import { forgetNode, goneAfterMs, type LastSeen, lagOf, unknownGateway } from '../fleet/nodes.ts';
 import { shownReload } from '../fleet/reloads.ts';
-import { minRevision } from '../parameters.ts';
+import { minRevision, writeParameters } from '../parameters.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 import { feedSchemas } from '../schemas/feed.ts';
@@ -36,7 +36,7 @@ async function show({ params, query }: Call, services: Services): Promise<Reply>
   await awaitRevision(query, ['nodes'], services.projector);
   const { store, models, nodes, organisations } = services;
   const found = listNodes(models, organisations.home).find(({ nodeId }) => nodeId === params['nodeId']);
-  if (!found) throw unknown(params['nodeId'] ?? '');
+  if (!found) throw unknownGateway(params['nodeId'] ?? '');
   const [seen, head] = await Promise.all([nodes.lastSeen(), store.head()]);
   return { status: 200, body: await shown(services, found, seen.get(found.nodeId), lags(services, head)) };
 }
@@ -52,8 +52,6 @@ function lags({ store, now }: Services, head: Position): LagAt {
     return lag;
   };
 }
-
-const unknown = (node: string): Rejection => new Rejection('gateway_unknown', `no gateway ${node} has registered`);
 
 async function shown(
   { now }: Services,
@@ -164,10 +162,12 @@ const toReload = ({
 
 const padded = (position: string): Position => (/^0*$/.test(position) ? '' : padPosition(position));
 
-async function forget({ params, caller }: Call, { nodes }: Services): Promise<Reply> {
-  const node = toNodeId(params['nodeId'] ?? '');
-  if (!(await nodes.forget(node, caller.actor.id))) throw unknown(node);
-  return { status: 200, body: { status: 'ok' } };
+async function forget(call: Call, { commands, nodes, organisations, store }: Services): Promise<Reply> {
+  const node = toNodeId(call.params['nodeId'] ?? '');
+  const context = { ...commandContext(call), orgId: organisations.home };
+  const reply = await commands.run(context, forgetNode(store, organisations.home, node));
+  if (!context.isDryRun) await nodes.forgotten(node);
+  return reply;
 }
 
 export type JudgeReport = (report: Json) => readonly string[];
@@ -228,6 +228,7 @@ export const gatewayRoutes: readonly Route[] = [
     summary: 'Forgets a gateway that is gone; one that runs registers again',
     scope: 'gateways:write',
     isInstallation: true,
+    parameters: writeParameters,
     answer: { description: 'Forgotten', schema: status, example: { status: 'ok' } },
     errors: ['gateway_unknown', 'id_invalid'],
     handle: forget,

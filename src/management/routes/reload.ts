@@ -10,17 +10,24 @@ import { readOptions } from '../bodies/bodies.ts';
 import { type Call, commandContext } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
-import { answerOf, isAsked, maxWaitMs, readReloadRequest, requestReload } from '../fleet/reloads.ts';
+import {
+  answerOf,
+  isAsked,
+  maxReloadWaits,
+  maxWaitMs,
+  type ReloadRequest,
+  readReloadRequest,
+  requestReload,
+} from '../fleet/reloads.ts';
 import { writeParameters } from '../parameters.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
 
-const lookEveryMs = 100;
+/** A first look soon, and ever later ones: each of them reads what every node said last. */
+const firstLookMs = 100;
+const longestLookMs = 2_000;
 
-async function reload(call: Call, services: Services): Promise<Reply> {
-  const { scope, reason, waitMs } = readReloadRequest(
-    readOptions(call.body, ['scope', 'dropBundleCache', 'reason', 'wait']),
-  );
+async function asks(call: Call, services: Services, { scope, reason, waitMs }: ReloadRequest): Promise<Reply> {
   await awaitRevision(call.query, ['apis', 'nodes'], services.projector);
   refuseNobody(call, services, scope);
   const { organisations, commands } = services;
@@ -33,6 +40,22 @@ async function reload(call: Call, services: Services): Promise<Reply> {
   const body: JsonObject = { ...(reply.body as JsonObject), revision };
   if (waitMs === undefined) return { ...reply, body };
   return { ...reply, status: 200, body: { ...body, nodes: await answers(call, services, scope, revision, waitMs) } };
+}
+
+/** The request of one who cannot wait is not made either: he would not know whether to ask again. */
+async function reload(call: Call, services: Services): Promise<Reply> {
+  const request = readReloadRequest(readOptions(call.body, ['scope', 'dropBundleCache', 'reason', 'wait']));
+  if (request.waitMs === undefined) return asks(call, services, request);
+  const { reloadWaits } = services;
+  if (!reloadWaits.enter()) {
+    const text = `${maxReloadWaits} requests wait for gateways already; ask without \`wait\`, or later`;
+    throw new Rejection('rate_limited', text, { headers: { 'Retry-After': '1' } });
+  }
+  try {
+    return await asks(call, services, request);
+  } finally {
+    reloadWaits.leave();
+  }
 }
 
 /** A name that nobody has is a slip of the pen: all would wait for nothing. */
@@ -63,14 +86,16 @@ async function answers(
 ): Promise<readonly JsonObject[]> {
   const position = padPosition(revision);
   const end = performance.now() + waitMs;
-  for (;;) {
+  for (let lookMs = firstLookMs; ; lookMs = Math.min(2 * lookMs, longestLookMs)) {
     const seen = await nodes.lastSeen();
     const found = asked(models, organisations, scope).map((node) =>
       answerOf(node, seen.get(node.nodeId), position, now()),
     );
     const isOver = performance.now() >= end || gone.aborted || stopping.aborted;
     if (isOver || found.every(({ status }) => status !== 'waiting')) return found;
-    await pause(lookEveryMs);
+    await pause(Math.min(lookMs, Math.max(1, end - performance.now())), undefined, { signal: gone }).catch(
+      () => undefined,
+    );
   }
 }
 
@@ -88,7 +113,7 @@ export const reloadRoutes: readonly Route[] = [
     isInstallation: true,
     parameters: writeParameters,
     body: {
-      description: `All gateways without \`scope\`; with \`wait\` (at most ${maxWaitMs}) the answer comes when every node is done or the time is over`,
+      description: `All gateways without \`scope\`; with \`wait\` (at most ${maxWaitMs}) the answer comes when every node is done or the time is over; ${maxReloadWaits} may wait at once, and who is one too many gets 429`,
       types: ['application/json'],
       maxBytes: 65_536,
       schema: 'ReloadRequest',
