@@ -161,8 +161,7 @@ export class Outbox {
   async #take(cursor: Cursor, entries: readonly OutboxEntry[]): Promise<void> {
     const { lane } = cursor;
     const guard = this.#lowWater.enter(cursor);
-    const alive = entries.filter((entry) => !this.#dead.has(entry));
-    for (const [name, own] of Map.groupBy(alive, ({ target }) => target)) {
+    for (const [name, all] of Map.groupBy(entries, ({ target }) => target)) {
       const target = this.#targets.get(name) ?? (await this.#open(name));
       if (target.hasTaken(cursor)) continue;
       const left = target.left.get(lane);
@@ -171,6 +170,8 @@ export class Outbox {
         if (!left) target.left.set(lane, { mark: this.#lowWater.enter(cursor), after: this.#place.get(lane) });
         continue;
       }
+      // Also when nothing of it is left: the target has taken this place, and goes on behind it.
+      const own = all.filter((entry) => !this.#dead.has(entry));
       const marks = own.map(() => this.#lowWater.enter(cursor));
       target.take(cursor, own, () => {
         const mark = marks.pop();

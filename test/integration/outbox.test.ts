@@ -131,12 +131,17 @@ describe('the outbox of events', () => {
 
   /** As a kill leaves it: an event stands in the log twice, behind the second attempt more than memory holds. */
   async function twiceInTheLog(directory: string, again: Partial<Unnumbered> = {}): Promise<void> {
-    const log = openLog(directory);
-    const lane = (await log.openLane('node-1')) as unknown as RecordLane<OutboxEntry>;
     const nowMs = Date.now();
     const twice = entry(0, 'a', { webhookId: 'alarms', raisedMs: nowMs - 60_000, sinceMs: nowMs - 60_000 });
     const others = Array.from({ length: 1_200 }, (_, index) => entry(index + 1));
-    const all = [twice, ...others, { ...twice, attempts: 1, ...again }];
+    await writeTo(directory, [twice, ...others, { ...twice, attempts: 1, ...again }]);
+  }
+
+  /** A hundred in each place of the log. */
+  async function writeTo(directory: string, all: readonly Unnumbered[]): Promise<void> {
+    const log = openLog(directory);
+    const lane = (await log.openLane('node-1')) as unknown as RecordLane<OutboxEntry>;
+    const nowMs = Date.now();
     const { node, epoch } = lane;
     for (let first = 1; first <= all.length; first += 100) {
       const records = all
@@ -194,6 +199,29 @@ describe('the outbox of events', () => {
     await eventually(() => second.sent.includes('a5000'));
     expect(second.sent).to.deep.equal(['a5000']);
     await second.outbox.stop(1_000);
+  });
+
+  it('goes on behind a place of the log where everything has died meanwhile', async () => {
+    using folder = temporaryFolder('svc-outbox-');
+    const later = { sinceMs: Date.now(), dueMs: Date.now() + 600_000 };
+    const numbered = (from: number, to: number, members: Partial<Unnumbered> = {}): readonly Unnumbered[] =>
+      Array.from({ length: to - from }, (_, index) => entry(from + index, 'a', { ...later, ...members }));
+    // Behind a thousand that memory holds: a place with nothing but further attempts of some of these, and then others.
+    await writeTo(folder.path, [
+      ...numbered(0, 1_000),
+      ...numbered(0, 100, { attempts: 1 }),
+      ...numbered(1_000, 1_100),
+    ]);
+    let isThere = true;
+    const addressOf = (name: string): TargetAddress | undefined =>
+      isThere ? { state: 'on', document: { name }, orgId: '', cooldownMs: 0 } : undefined;
+    const { outbox, letters } = await open(folder.path, () => ({ status: 204 }), {}, addressOf);
+    await eventually(() => outbox.held >= 1_000);
+    isThere = false;
+    outbox.endGone();
+    await eventually(async () => (await letters()).length === 1_100);
+    await eventually(() => outbox.held === 0);
+    await outbox.stop(1_000);
   });
 
   it('counts what retention takes before it was sent, and goes on with the rest', async () => {
