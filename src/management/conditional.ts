@@ -75,3 +75,15 @@ export async function awaitPosition(
     headers: { 'Retry-After': '1' },
   });
 }
+
+/** A write waits this long until reads show it; longer is no error of the write. */
+const settleMs = 500;
+
+const written = ['apis', 'certs', 'history', 'keys', 'organisations', 'policies', 'tokens', 'webhooks'];
+
+/** After a write. A projection whose first fold goes on shows nothing yet, and nobody waits for it. */
+export async function settled(position: Position, { readable, waitFor }: Reads): Promise<void> {
+  const isThere = await Promise.all(written.map((name) => readable([name], 0)));
+  const shown = written.filter((_, index) => isThere[index]);
+  await waitFor(shown, position, settleMs);
+}

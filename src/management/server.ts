@@ -17,6 +17,7 @@ import { createApplyCommand } from './apply/commands.ts';
 import { createJudgeDocument } from './apply/judge-document.ts';
 import { createJudgeObject } from './apply/set.ts';
 import { type Credential, createAuthenticate } from './authenticate.ts';
+import { settled } from './conditional.ts';
 import { createApiCommands } from './definitions/api-commands.ts';
 import { createBlastRadius } from './definitions/blast-radius.ts';
 import { createValidateOpenApi } from './definitions/validate.ts';
@@ -104,11 +105,6 @@ export type Management = {
   stop(): Promise<void>;
 };
 
-/** A write waits this long until reads show it; longer is no error of the write. */
-const settleMs = 500;
-
-const written = ['apis', 'certs', 'history', 'keys', 'organisations', 'policies', 'tokens', 'webhooks'];
-
 export function createManagement(options: ManagementOptions): Management {
   const { settings, credentials = [], log } = options;
   const roles = rolesWith(options.roles);
@@ -188,7 +184,7 @@ function createServices(
       seal,
       personal,
       now,
-      settled: (position) => projector.waitFor(written, position, settleMs),
+      settled: (position) => settled(position, projector),
     }),
     apiCommands: withVersions(
       createApiCommands({ ...{ store, secrets, blastRadius }, gateways: publicGateways, ...checks }),
