@@ -48,6 +48,8 @@ export class Target {
   readonly #moving = new Set<Held>();
   /** Over without an attempt, one after the other: there may be a thousand at once. */
   readonly #leaving = new Set<Held>();
+  /** The one of these that is being kept. */
+  #last: Held | undefined;
   #lettingGo: Promise<void> | undefined;
   /** By the id of the delivery. After a kill the log may have several entries of one: it lives once, as the last of them says. */
   readonly #newest = new Map<string, Held>();
@@ -64,7 +66,8 @@ export class Target {
   }
 
   get held(): number {
-    return this.#ready.length + this.#waiting.size + this.#sending.size + this.#moving.size + this.#leaving.size;
+    const leaving = this.#leaving.size + (this.#last ? 1 : 0);
+    return this.#ready.length + this.#waiting.size + this.#sending.size + this.#moving.size + leaving;
   }
 
   get isFull(): boolean {
@@ -138,7 +141,7 @@ export class Target {
   #letGo(held: Held): void {
     const index = this.#ready.indexOf(held);
     const timer = this.#waiting.get(held);
-    if (index < 0 && timer === undefined) return;
+    if (!this.#leaving.delete(held) && index < 0 && timer === undefined) return;
     if (index >= 0) this.#ready.splice(index, 1);
     clearTimeout(timer);
     this.#waiting.delete(held);
@@ -221,8 +224,10 @@ export class Target {
   async #letGoInTurn(): Promise<void> {
     for (const held of this.#leaving) {
       if (this.#isStopping) break;
-      await this.#options.gone(held.entry, held.cursor, this.#options.address() ? 'off' : 'gone');
       this.#leaving.delete(held);
+      this.#last = held;
+      await this.#options.gone(held.entry, held.cursor, this.#options.address() ? 'off' : 'gone');
+      this.#last = undefined;
       this.#over(held);
     }
     this.#lettingGo = undefined;

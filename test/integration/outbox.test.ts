@@ -224,6 +224,24 @@ describe('the outbox of events', () => {
     await outbox.stop(1_000);
   });
 
+  it('keeps one dead letter of each event that has nobody to go to, however often it stands in the log', async () => {
+    using folder = temporaryFolder('svc-outbox-');
+    const all = Array.from({ length: 100 }, (_, number) => entry(number));
+    await writeTo(folder.path, [...all, ...all.map((one) => ({ ...one, attempts: 1 }))]);
+    const { outbox, letters, counts } = await open(
+      folder.path,
+      () => ({ status: 204 }),
+      {},
+      () => undefined,
+    );
+    await new Promise<void>((resolve) => outbox.add(entry(5_000), resolve));
+    await eventually(async () => (await letters()).includes('a5000'));
+    await eventually(() => outbox.held === 0);
+    expect((await letters()).toSorted()).to.deep.equal([...all.map(({ id }) => id), 'a5000'].toSorted());
+    expect(counts.byTarget['a']).to.include({ dead: 101 });
+    await outbox.stop(1_000);
+  });
+
   it('counts what retention takes before it was sent, and goes on with the rest', async () => {
     using folder = temporaryFolder('svc-outbox-');
     const first = await open(folder.path, () => ({ status: 500 }));
