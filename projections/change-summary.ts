@@ -1,6 +1,6 @@
 /** A change in words: the RFC 6902 difference of a document grouped by feature, and one line for everything else that happens. */
 import { nameOfApi } from '../domain/api/api.ts';
-import { gatewayExtension, streamingExtension } from '../domain/api/definition.ts';
+import { type ApiKind, gatewayExtension, streamingExtension } from '../domain/api/definition.ts';
 import type { CertificateFacts } from '../domain/certificate.ts';
 import type { CertificateUse } from '../domain/certificate-use.ts';
 import { type Json, type JsonObject, never } from '../domain/event.ts';
@@ -142,8 +142,9 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
     case 'ApiDefinitionImported':
       return [`API "${nameOfApi(event.document) ?? event.apiId}" imported`];
     case 'ApiDefinitionPatched':
-    case 'ApiDefinitionReplaced':
       return changes(event);
+    case 'ApiDefinitionReplaced':
+      return [...converted(event), ...changes(event)];
     case 'ApiDefinitionRolledBack':
       return [`rolled back to revision ${event.toRevision}`, ...changes(event)];
     case 'ApiActivated':
@@ -267,6 +268,14 @@ const reserved = ({ kind, value }: Reservation): string =>
   kind === 'name' ? `name "${value.slice(value.indexOf('\n') + 1)}"` : value.replace('\n', '');
 
 const holder = ({ kind, owner }: Reservation): string => `${kind === 'name' ? 'policy' : 'API'} ${owner}`;
+
+const forms: Readonly<Record<ApiKind, string>> = { classic: 'Classic', oas: 'OAS', streams: 'streams' };
+
+const converted = ({
+  kind,
+  convertedFrom,
+}: Extract<DomainEvent, { type: 'ApiDefinitionReplaced' }>): readonly string[] =>
+  convertedFrom === undefined ? [] : [`converted from ${forms[convertedFrom]} to ${forms[kind]}`];
 
 type Changed = Extract<
   DomainEvent,

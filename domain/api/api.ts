@@ -52,7 +52,8 @@ export type ApiEvent =
   | ({ readonly type: 'ApiDefinitionCreated' } & WholeDocument)
   | ({ readonly type: 'ApiDefinitionImported'; readonly source: ImportSource } & WholeDocument)
   | ({ readonly type: 'ApiDefinitionPatched'; readonly intent: PatchIntent } & WholeDocument)
-  | ({ readonly type: 'ApiDefinitionReplaced' } & WholeDocument)
+  /** `convertedFrom`: the written form of before, where it is another one now. */
+  | ({ readonly type: 'ApiDefinitionReplaced'; readonly convertedFrom?: ApiKind } & WholeDocument)
   | ({ readonly type: 'ApiDefinitionRolledBack'; readonly toRevision: string; readonly reason: string } & WholeDocument)
   | ({ readonly type: 'ApiActivated' } & Flag)
   | ({ readonly type: 'ApiDeactivated' } & Flag)
@@ -124,7 +125,7 @@ function decide(command: ApiCommand, state: ApiState): readonly ApiEvent[] {
       const labels = ('labels' in command ? command.labels : undefined) ?? current.labels;
       return sameDocument({ ...current, ...current.sealed }, command) && sameLabels(current.labels, labels)
         ? []
-        : [changed(command, labels), ...flagsOfChange(command, current.document)];
+        : [changed(command, labels, current.kind), ...flagsOfChange(command, current.document)];
     }
   }
 }
@@ -137,13 +138,18 @@ const made = (command: Extract<ApiCommand, { type: 'CreateApi' }>): ApiEvent =>
 function changed(
   command: Extract<ApiCommand, { type: 'PatchApi' | 'ReplaceApi' | 'ConvertApi' | 'RollbackApi' }>,
   labels: Labels | undefined,
+  kind: ApiKind,
 ): ApiEvent {
   switch (command.type) {
     case 'PatchApi':
       return { ...whole('ApiDefinitionPatched', command, labels), intent: command.intent };
     case 'ReplaceApi':
-    case 'ConvertApi':
       return whole('ApiDefinitionReplaced', command, labels);
+    case 'ConvertApi':
+      return {
+        ...whole('ApiDefinitionReplaced', command, labels),
+        ...(kind === command.kind ? {} : { convertedFrom: kind }),
+      };
     case 'RollbackApi':
       return {
         ...whole('ApiDefinitionRolledBack', command, labels),

@@ -170,6 +170,10 @@ export function readAuthentication(document: ApiDocument): AuthenticationRead {
   };
 }
 
+/** As which version of which API keys reach it, beside its own id. Classic definitions have no word for it. */
+export const grantedAsOf = (document: ApiDocument): GrantedAs | undefined =>
+  readGrantedAs(at(document, gatewayExtension, 'server', 'authentication'));
+
 function readGrantedAs(block: Json | undefined): GrantedAs | undefined {
   const [apiId, version] = [textAt(block, 'grantedAs', 'id'), textAt(block, 'grantedAs', 'version')];
   return apiId === undefined || version === undefined ? undefined : { apiId, version };

@@ -55,6 +55,14 @@ describe('the blast radius of a change', () => {
       gateways: [{ node: 'everywhere', group: 'edge' }],
     });
   });
+  it('is the keys that reach the API as a version of another one, before or after, each of them once', async () => {
+    const granted = { authentication: { enabled: true, grantedAs: { id: 'orders', version: 'v2' } } };
+    await create('apart');
+    await made('/api/keys', { access_rights: { apart: {} } });
+    const keys = async (body: object) => at(await affects('PUT', '/api/apis/oas/apart?dryRun=true', body), 'keys');
+    expect(await keys(named('apart', { server: { listenPath: { value: '/moved/', strip: true } } }))).to.equal(1);
+    expect(await keys(named('apart', { server: granted }))).to.equal(4);
+  });
   it('is every gateway that loads the API before or after', async () => {
     const tagged = (...tags: readonly string[]) => ({ gatewayTags: { enabled: true, tags } });
     await create('tagged', { server: tagged('eu') });

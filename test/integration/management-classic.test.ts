@@ -191,6 +191,8 @@ describe('Classic definitions', () => {
       const read = await send('GET', '/api/apis/oas/converted');
       expect(read.status, read.text).to.equal(200);
       expect(read.headers.get('etag')).to.not.equal(before);
+      const { revisions } = (await send('GET', '/api/apis/converted/revisions')).json as { revisions: JsonObject[] };
+      expect(String(revisions[0]?.['summary'])).to.contain('converted from Classic to OAS');
       const put = await send('PUT', '/api/apis/oas/converted', read.json);
       expect(put.status, put.text).to.equal(200);
       expect((await send('POST', '/api/apis/converted/convert', { to: 'oas' }, problem)).json['code']).to.equal(

@@ -90,8 +90,8 @@ describe('events of management', () => {
   };
   const webhook = (members: JsonObject = {}) =>
     call('POST', '/api/webhooks', { id: 'alarms', url: receiver.url, secret: 'Own-61', ...members });
-  const api = async (id: string, handlers: readonly JsonObject[]) => {
-    const server = { listenPath: { value: `/${id}/`, strip: true }, eventHandlers: handlers };
+  const api = async (id: string, handlers: readonly JsonObject[], more: JsonObject = {}) => {
+    const server = { listenPath: { value: `/${id}/`, strip: true }, eventHandlers: handlers, ...more };
     const answer = await management.call('POST', '/api/apis/streams', apiDocument({ info: { id, name: id }, server }));
     expect(answer.status, answer.text).to.equal(200);
   };
@@ -102,10 +102,12 @@ describe('events of management', () => {
     access_rights: Object.fromEntries(ids.map((id) => [id, { api_id: id, versions: ['Default'] }])),
   });
   const told = () => receiver.received.map((one) => `${one.json['event']} ${one.json['message']}`);
-  const lastEventId = async (type: string): Promise<string> => {
+  const eventIds = async (type: string): Promise<readonly string[]> => {
     const { events } = await management.store.readAll({ after: '', limit: 1_000, filter: { types: [type] } });
-    return events.at(-1)?.id ?? '';
+    return events.map(({ id }) => id);
   };
+  const firstEventId = async (type: string): Promise<string> => (await eventIds(type))[0] ?? '';
+  const lastEventId = async (type: string): Promise<string> => (await eventIds(type)).at(-1) ?? '';
 
   it('tell handlers of the APIs that a key names of its life, signed, under the id of the event', async () => {
     await webhook();
@@ -130,6 +132,21 @@ describe('events of management', () => {
     const signature = String(last?.headers['x-svc-signature']);
     const time = Number(/^t=(\d+),/.exec(signature)?.[1]);
     expect(signature).to.equal(signatureOf('Own-61', time, last?.body ?? ''));
+  });
+
+  it('tell of a key that reaches the API as a version of another one', async () => {
+    await webhook();
+    await api('orders', []);
+    const grantedAs = { id: 'orders', version: 'v2' };
+    await api('apart', tokenHandlers, { authentication: { enabled: true, grantedAs } });
+    const key = (alias: string, versions: readonly string[]) =>
+      call('POST', '/api/keys', { alias, access_rights: { orders: { api_id: 'orders', versions } } });
+    await using _ = await running();
+    await key('of another version', ['v1']);
+    await key('of its version', ['v1', 'v2']);
+    await key('of all versions', []);
+    await eventually(() => receiver.received.length === 2);
+    expect(receiver.ids()).not.to.include(await firstEventId('KeyCreated'));
   });
 
   it('tell of a key that may do everything, and of one whose policy names the API', async () => {

@@ -1,4 +1,5 @@
 /** What a change of one definition reaches beyond it: routes, other APIs, certificates, plugins, keys, gateways (management design 2.5). */
+import { grantedAsOf } from '../../../domain/api/authentication.ts';
 import { namedCertificates } from '../../../domain/api/certificate-uses.ts';
 import type { ApiDocument } from '../../../domain/api/definition.ts';
 import { tagsOf } from '../../../domain/api/oas.ts';
@@ -32,7 +33,7 @@ export const createBlastRadius = (models: ReadModelStore, home: OrgId): BlastRad
       apis: [...new Set([owner.apiId, ...versionsAround(models, owner, [before, after])])],
       certificates: changedNames(before, after, (document) => namedCertificates(document).map(({ certId }) => certId)),
       plugins: changedNames(before, after, namedPlugins),
-      keys: keysFor(models, owner),
+      keys: keysFor(models, owner, [before, after]),
       gateways: gatewaysFor(models, home, [before, after]),
     };
   };
@@ -67,10 +68,13 @@ function changedNames(
   return [...was.symmetricDifference(becomes)].toSorted();
 }
 
-/** Keys that open the API, by themselves or by a policy. */
-function keysFor(models: ReadModelStore, { orgId, apiId }: Owner): number {
-  const policies = policiesOfApi(models, orgId, apiId);
-  return keysOfApi(models, orgId, apiId, policies).size;
+/** Keys that open the API, by themselves or by a policy, under its own id or as a version of the API that it was part of. */
+function keysFor(models: ReadModelStore, { orgId, apiId }: Owner, sides: readonly (ApiDocument | undefined)[]): number {
+  const grantedAs = sides.flatMap((document) => (document && grantedAsOf(document)?.apiId) ?? []);
+  const keys = [...new Set([apiId, ...grantedAs])].map((id) =>
+    keysOfApi(models, orgId, id, policiesOfApi(models, orgId, id)),
+  );
+  return new Set(keys.flatMap((hashes) => [...hashes])).size;
 }
 
 /** Gateways that load the API before the change or after it. */

@@ -1,5 +1,6 @@
 /** What management tells webhooks of: events of access keys and of the ends of certificates, and to which APIs each of them matters. */
 import { effectiveSession } from '../../../domain/access-session.ts';
+import { grantedAsOf } from '../../../domain/api/authentication.ts';
 import { endOf } from '../../../domain/certificate.ts';
 import type { JsonObject, Recorded } from '../../../domain/event.ts';
 import type { EventStore } from '../../../domain/event-store.ts';
@@ -7,6 +8,8 @@ import type { DomainEvent } from '../../../domain/events.ts';
 import { type KeyHash, type OrgId, toOrgId } from '../../../domain/ids.ts';
 import { objectAt, texts } from '../../../domain/json.ts';
 import type { WebhookTrigger } from '../../../domain/webhook-body.ts';
+import { getApi } from '../../../projections/api-catalog.ts';
+import { apisHandling } from '../../../projections/api-entries.ts';
 import { findCertificate } from '../../../projections/certificate-list.ts';
 import { findPolicy } from '../../../projections/policies.ts';
 import type { DocumentReader } from '../../../projections/read-model-store.ts';
@@ -75,13 +78,24 @@ function ofKey(
   });
   const { session } = effectiveSession(document, named, at.getTime());
   const rights = { ...objectAt(document, 'access_rights'), ...objectAt(session, 'access_rights') };
+  const apisGranted = (given: JsonObject) =>
+    apisHandling(models, orgId, keyTriggers[type]).filter((id) => {
+      const as = grantedAsOf(getApi(models, orgId, id)?.document ?? {});
+      return as !== undefined && isGranted(objectAt(given, as.apiId), as.version);
+    });
   return {
     ...{ eventId, trigger: keyTriggers[type], atMs: at.getTime(), orgId: toOrgId(orgId), about: keyHash },
-    apiIds: session['allow_all_apis'] === true ? 'all' : Object.keys(rights),
+    apiIds: session['allow_all_apis'] === true ? 'all' : [...Object.keys(rights), ...apisGranted(rights)],
     apiId: '',
     facts: { org: orgId, key: keyHash },
   };
 }
+
+/** Rights for an API that others were versions of go on to count for these. */
+const isGranted = (right: JsonObject | undefined, version: string): boolean => {
+  const versions = texts(right?.['versions']);
+  return right !== undefined && (versions.length === 0 || versions.includes(version));
+};
 
 type EndEvent = Extract<DomainEvent, { type: 'CertificateExpiringSoon' | 'CertificateExpired' }>;
 

@@ -116,6 +116,11 @@ describe('summarise', () => {
     ]);
   });
 
+  it('tells of a conversion', () => {
+    const event = { ...apiReplaced({ diff: [] }), kind: 'oas', convertedFrom: 'classic' } as const;
+    expect(summarise(event as never, true)).to.deep.equal(['converted from Classic to OAS']);
+  });
+
   it('tells of a rollback', () => {
     const event = {
       ...apiReplaced({ diff: [] }),
