@@ -122,8 +122,8 @@ export function restoreCertificate(
   const secret = key && needsKey(now, then) ? { secret: key } : {};
   const imported = { type: 'CertificateImported', orgId, certId, name, pem, chain, parsed, ...secret } as const;
   if (!now) return { change: 'created', events: [imported] };
-  // No event takes a key away but the end of the certificate.
-  if (now.key && !then.key) return { change: 'changed', events: [deleted, imported] };
+  // No event takes a key away but the end of the certificate. One that came later is new.
+  if (now.key && !then.key && !keepNew) return { change: 'changed', events: [deleted, imported] };
   const isSameChain = now.chain.length === chain.length && now.chain.every((pem, index) => pem === chain[index]);
   if (!isSameChain) return { change: 'changed', events: [imported] };
   const events: readonly CertificateEvent[] = [

@@ -126,6 +126,21 @@ describe('a restore of certificates', () => {
       expect(await certificates()).to.have.length(0);
     });
 
+    it('does not take a key away that something which stays uses, and leaves it with what is new', async () => {
+      await create('orders');
+      const at = await upload(made, false);
+      await upload(made);
+      await serve(made);
+      const refused = await restore({ at, kinds: ['cert'] });
+      expect(refused.status, refused.text).to.equal(422);
+      expect(refused.json['detail']).to.contain('its private key is in use by api orders; keepNew leaves it');
+      expect((await restore({ at, kinds: ['cert'], keepNew: true })).status).to.equal(200);
+      expect(await certificates()).to.have.nested.property('[0].has_private', true);
+      // The API goes back with it.
+      expect((await restore({ at })).status).to.equal(200);
+      expect(await certificates()).to.have.nested.property('[0].has_private', false);
+    });
+
     it('says which APIs stay without a webhook that goes', async () => {
       const at = await create('orders');
       await write('POST', '/api/webhooks', { id: 'alarms', name: 'alarms', url: 'https://hooks.example/in' }, json);

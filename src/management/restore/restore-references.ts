@@ -7,7 +7,7 @@ import type { Problem } from '../../../domain/errors.ts';
 import type { EventStore } from '../../../domain/event-store.ts';
 import { type CertId, type OrgId, toApiId, toWebhookId } from '../../../domain/ids.ts';
 import { eachApi } from '../../../projections/api-catalog.ts';
-import { apisUsing } from '../../../projections/certificate-uses.ts';
+import { apisUsing, type CertificateUser } from '../../../projections/certificate-uses.ts';
 import { keysWithCertificate, keysWithPolicy } from '../../../projections/keys.ts';
 import type { DocumentReader } from '../../../projections/read-model-store.ts';
 import { certificateReferences } from '../definitions/certificate-references.ts';
@@ -40,7 +40,7 @@ export async function judgeReferences(reads: Reads, orgId: OrgId, items: readonl
       checks.push(...named.checks, ...listed.guards);
       judged.push({ ...item, problems: [...named.problems, ...listed.problems] });
     } else {
-      judged.push(item.change === 'deleted' ? withUsers(item, usersOf(item)) : item);
+      judged.push(item.change === 'deleted' || losesKey(item) ? withUsers(item, usersOf(item)) : item);
     }
   }
   const written = new Set(items.map(({ write }) => write.stream));
@@ -61,13 +61,19 @@ const certificatesOf = (items: readonly RestoreItem[]): ReadonlyMap<string, { re
   new Map(
     items
       .filter((item) => item.kind === 'cert' && (isBack(item) || item.hole !== undefined))
-      .map(({ id, after }) => [id, { hasPrivate: after?.['secret'] !== undefined }]),
+      .map((item) => [item.id, { hasPrivate: hasKey(item.after) || (hasKey(item.before) && !losesKey(item)) }]),
   );
+
+const hasKey = (certificate: RestoreItem['after']): boolean => certificate?.['secret'] !== undefined;
+
+/** A certificate that stays without the private key that it got later. */
+const losesKey = ({ change, write }: RestoreItem): boolean =>
+  change === 'changed' && write.events.some(({ type }) => type === 'CertificateDeleted');
 
 /** The key of a certificate goes with it for good; anything else another restore brings back. */
 function withUsers(item: RestoreItem, users: readonly string[]): RestoreItem {
   if (users.length === 0) return item;
-  const text = `in use by ${named(users)}`;
+  const text = `${losesKey(item) ? 'its private key is ' : ''}in use by ${named(users)}`;
   if (item.kind !== 'cert') return { ...item, warnings: [...item.warnings, `${text}, which stays`] };
   const problem: Problem = { pointer: '', code: 'certificate_in_use', message: `${text}; keepNew leaves it` };
   return { ...item, problems: [...item.problems, problem] };
@@ -85,11 +91,14 @@ function usersFinder(models: DocumentReader, orgId: OrgId, items: readonly Resto
   const moved = new Set(items.filter(({ change }) => change !== 'kept').map((item) => `${item.kind} ${item.id}`));
   const staying = (user: string): boolean => !moved.has(user);
   const apisNaming = apisByName(models, orgId, items);
-  return function usersOf({ kind, id }: RestoreItem): readonly string[] {
+  return function usersOf(item: RestoreItem): readonly string[] {
+    const { kind, id } = item;
     if (kind === 'cert') {
       const certId = id as CertId;
+      const using = apisUsing(models, orgId, certId);
+      if (losesKey(item)) return using.filter(needsKey).map(asUser).filter(staying);
       const back = items.flatMap((item) => (isBack(item) && namesCertificate(item, certId) ? [`api ${item.id}`] : []));
-      const apis = apisUsing(models, orgId, certId).map((user) => `api ${user.api_id}`);
+      const apis = using.map(asUser);
       const keys = keysWithCertificate(models, orgId, certId).map((hash) => `key ${hash}`);
       return [...back, ...[...apis, ...keys].filter(staying)];
     }
@@ -97,6 +106,11 @@ function usersFinder(models: DocumentReader, orgId: OrgId, items: readonly Resto
     return [...keys, ...(apisNaming.get(`${kind} ${id}`) ?? [])].filter(staying);
   };
 }
+
+const asUser = ({ api_id: id }: CertificateUser): string => `api ${id}`;
+
+const needsKey = ({ usage_type: roles }: CertificateUser): boolean =>
+  roles.some((role) => role === 'server' || role === 'upstream');
 
 /** Which APIs name the policies and webhooks that go: one pass over the APIs, however many these are. */
 function apisByName(
