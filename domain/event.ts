@@ -21,6 +21,9 @@ export type Recorded<E> = {
   readonly meta: EventMetadata;
 };
 
+/** Of an event that changes nothing of its aggregate: the revision of the last one that does. Absent in older logs. */
+export type WholeAt = { readonly wholeAt?: string };
+
 /** Plain JSON, the form of every document that users send. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };

@@ -3,7 +3,7 @@ import { isMixed } from './access-session.ts';
 import type { Decider } from './decider.ts';
 import type { DocumentSecret, SealedSecrets } from './document-secrets.ts';
 import { accessExceeds, keyExists, keyInvalid, keyUnknown, type Problem } from './errors.ts';
-import { type JsonObject, never } from './event.ts';
+import { type JsonObject, never, type WholeAt } from './event.ts';
 import type { KeyHash, OrgId } from './ids.ts';
 import type { QuotaReset } from './key-quota.ts';
 import { type Labelled, labelled, sameLabels } from './labels.ts';
@@ -37,7 +37,7 @@ export type KeyEvent =
   /** An update that switches the key off; a type of its own, because audits ask for it. */
   | ({ readonly type: 'KeyDisabled' } & Stated)
   /** Its quota begins anew on every gateway. */
-  | ({ readonly type: 'KeyQuotaReset' } & Of & QuotaReset)
+  | ({ readonly type: 'KeyQuotaReset' } & Of & QuotaReset & WholeAt)
   /** `docSha256` of the last document. */
   | ({ readonly type: 'KeyDeleted'; readonly docSha256: string } & Of);
 

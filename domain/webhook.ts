@@ -2,7 +2,7 @@
 import type { Decider } from './decider.ts';
 import type { DocumentSecret, SealedSecrets } from './document-secrets.ts';
 import { webhookExists, webhookInUse, webhookUnknown } from './errors.ts';
-import { type JsonObject, never } from './event.ts';
+import { type JsonObject, never, type WholeAt } from './event.ts';
 import type { OrgId, WebhookId } from './ids.ts';
 import { type Labelled, labelled, sameLabels } from './labels.ts';
 import { findFields } from './secret-places.ts';
@@ -26,7 +26,7 @@ export type WebhookEvent =
   /** `docSha256` of the last document. */
   | ({ readonly type: 'WebhookDeleted'; readonly docSha256: string } & Of)
   /** Nodes send dead letters again, each those that it has. The webhook stays what it was. */
-  | ({ readonly type: 'WebhookRedeliveryRequested' } & Redelivery & Of);
+  | ({ readonly type: 'WebhookRedeliveryRequested' } & Redelivery & Of & WholeAt);
 
 export type WebhookCommand =
   | ({ readonly type: 'CreateWebhook' } & Stated)

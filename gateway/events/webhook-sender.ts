@@ -138,6 +138,8 @@ const linkLocal = (): BlockList => {
   list.addSubnet('fe80::', 10, 'ipv6');
   // The same behind a translator (RFC 6052).
   list.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6');
+  // Where a cloud answers with credentials over IPv6, although the address is not link-local.
+  list.addAddress('fd00:ec2::254', 'ipv6');
   return list;
 };
 

@@ -33,6 +33,8 @@ export type Loaded<State> = {
   /** Revision of the stream's last event that was read; undefined when it has none. */
   readonly head: bigint | undefined;
   readonly position?: Position;
+  /** Revision of the last event that holds the whole state; absent where all of the stream was read for it. */
+  readonly wholeAt?: bigint;
 };
 
 export const expectedOf = ({ head }: { readonly head: bigint | undefined }): Expected => head ?? 'noStream';
@@ -59,12 +61,38 @@ async function load<Command, Event extends { readonly type: string }, State>(
     for (const stored of page) {
       const recorded = decodeEvent(stored);
       newestFirst.push(recorded);
-      if (isWhole(recorded.event as unknown as Event)) return folded(decider, newestFirst);
+      const { event, revision } = recorded;
+      if (isWhole(event as unknown as Event)) return { ...folded(decider, newestFirst), wholeAt: revision };
+      const whole = await wholeOf(store, recorded);
+      if (whole) return { ...folded(decider, [...newestFirst, whole]), wholeAt: whole.revision };
     }
     const oldest = page.at(-1)?.revision;
     if (oldest === undefined || oldest === 0n) return folded(decider, newestFirst);
     before = oldest - 1n;
   }
+}
+
+/** The event that one names which changes nothing of the state: those between are as it is. */
+async function wholeOf(store: EventStore, { event, stream }: Recorded<DomainEvent>) {
+  const at = 'wholeAt' in event ? event.wholeAt : undefined;
+  if (at === undefined) return undefined;
+  const [stored] = await store.readStream(stream, { from: BigInt(at), limit: 1 });
+  return stored && decodeEvent(stored);
+}
+
+/** `events` for the end of a stream: each that changes nothing of the state says where the whole of it stands. */
+export function withWholeAt<Event extends DomainEvent>(
+  events: readonly Event[],
+  { head, wholeAt }: Pick<Loaded<unknown>, 'head' | 'wholeAt'>,
+): readonly Event[] {
+  let at = wholeAt;
+  return events.map((event, index) => {
+    if (event.type === 'KeyQuotaReset' || event.type === 'WebhookRedeliveryRequested') {
+      return at === undefined ? event : { ...event, wholeAt: String(at) };
+    }
+    at = (head ?? -1n) + BigInt(index) + 1n;
+    return event;
+  });
 }
 
 function folded<Command, Event, State>(

@@ -15,7 +15,7 @@ import { type OpenedDocument, openDocument, takeWebhookSecrets } from './definit
 import { boundedDiff, comparable, documentSha256 } from './derived-fields.ts';
 import type { Command } from './handle-command.ts';
 import type { HeldSecrets } from './held-secrets.ts';
-import { expectedOf, type Loaded, loadWebhook } from './load.ts';
+import { expectedOf, type Loaded, loadWebhook, withWholeAt } from './load.ts';
 import type { Reply } from './responses.ts';
 
 export type WebhookServices = AccessServices & { readonly secrets: HeldSecrets };
@@ -92,7 +92,7 @@ export const redeliverWebhook = (
   plan: async (redeliveryId) => {
     const loaded = await loadWebhook(store, webhookId);
     const command = { type: 'RequestRedelivery', orgId, webhookId, redeliveryId, ids } as const;
-    const events = webhook.decide(command, loaded.state);
+    const events = withWholeAt(webhook.decide(command, loaded.state), loaded);
     const etag = etagOf(loaded.head ?? 0n, store.identity.era);
     if (ifMatch !== undefined && !matchesTag(ifMatch, etag)) throw preconditionFailed(etag);
     const body = { ID: webhookId, Message: 'Redelivery requested', Meta: null, Status: 'OK', redeliveryId };

@@ -254,7 +254,14 @@ describe('webhooks', () => {
   });
 
   it('are not sent to link-local addresses, nor to who cannot prove its name', async () => {
-    for (const host of ['169.254.169.254', '[fe80::1]', '[::ffff:169.254.169.254]', '[64:ff9b::a9fe:a9fe]']) {
+    const hosts = [
+      '169.254.169.254',
+      '[fe80::1]',
+      '[::ffff:169.254.169.254]',
+      '[64:ff9b::a9fe:a9fe]',
+      '[fd00:ec2::254]',
+    ];
+    for (const host of hosts) {
       const id = `link-${host.replaceAll(/\W/g, '')}`;
       await create(id, { url: `http://${host}/latest` });
       const { json: told } = await done('POST', `/api/webhooks/${id}/test`, { trigger: 'HostDown' });

@@ -16,7 +16,7 @@ import { awaitPosition, etagOf, matchesTag, namedRevision, preconditionFailed } 
 import type { OpenedDocument } from '../definitions/definition-secrets.ts';
 import { boundedDiff, comparable } from '../derived-fields.ts';
 import type { Command, PlannedWrite } from '../handle-command.ts';
-import { expectedOf, type Loaded } from '../load.ts';
+import { expectedOf, type Loaded, withWholeAt } from '../load.ts';
 import type { Reply } from '../responses.ts';
 import { hasScope } from '../scopes.ts';
 
@@ -106,7 +106,7 @@ export const onDocument = <State extends DocumentState>(
     };
     const checked = isUnchanged || !store.can.checks ? [] : checks;
     return {
-      writes: [...further, { stream, expected: expectedOf(loaded), events }, ...checked],
+      writes: [...further, { stream, expected: expectedOf(loaded), events: withWholeAt(events, loaded) }, ...checked],
       reply: { status, headers, body },
       ...(replayed === undefined ? {} : { replayed: { status, headers, body: replayed } }),
     };
