@@ -38,7 +38,12 @@ describe('quotas of access keys over HTTP', () => {
     const own = events.filter(({ stream }) => stream === `key-${at.slice('/api/keys/'.length)}`);
     return own.map(({ type, data }) => {
       if (type !== 'KeyQuotaReset') return type;
-      const { orgId: _, keyHash: __, wholeAt: ___, ...reset } = JSON.parse(new TextDecoder().decode(data)) as JsonObject;
+      const {
+        orgId: _,
+        keyHash: __,
+        wholeAt: ___,
+        ...reset
+      } = JSON.parse(new TextDecoder().decode(data)) as JsonObject;
       return reset;
     });
   }
