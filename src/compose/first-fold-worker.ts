@@ -4,23 +4,26 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Log } from '../../projections/runner/projection-run.ts';
 import type { FirstFoldData, FirstFoldLine } from './first-fold.ts';
 
-/** A thread does not share what its process has compiled unless it says so before it loads anything. */
-async function load(compileCache: string | undefined) {
-  if (compileCache !== undefined) enableCompileCache(compileCache);
-  const [projector, models, store, projections] = await Promise.all([
+/** The log has a thread of its own, which starts while this one loads the rest. */
+async function load(storeUrl: string) {
+  const { openLog } = await import('../stores/open.ts');
+  const opening = openLog(storeUrl, { readOnly: true });
+  // It is waited for below; whatever fails first must not end the process.
+  opening.catch(() => undefined);
+  const [projector, models, projections] = await Promise.all([
     import('../../projections/runner/projector.ts'),
     import('../stores/models/sqlite-read-models.ts'),
-    import('../stores/open.ts'),
     import('./projections.ts'),
   ]);
-  return { ...projector, ...models, ...store, ...projections };
+  return { opened: await opening, ...projector, ...models, ...projections };
 }
 
 async function run(port: MessagePort, { compileCache, ...data }: FirstFoldData): Promise<void> {
-  const { openLog, openSqliteReadModels, projectionsFor, startProjector } = await load(compileCache);
+  // A thread does not share what its process has compiled unless it says so before it loads anything.
+  if (compileCache !== undefined) enableCompileCache(compileCache);
+  const { opened, openSqliteReadModels, projectionsFor, startProjector } = await load(data.storeUrl);
   const trouble = new AbortController();
   port.on('message', () => trouble.abort());
-  const opened = await openLog(data.storeUrl, { readOnly: true });
   const models = openSqliteReadModels(data.modelsPath);
   try {
     const projections = projectionsFor(opened.store.can).filter(({ name }) => data.projections.includes(name));

@@ -13,6 +13,7 @@ import { exportAudit } from '../stores/integrity/export-audit.ts';
 import { measuredEventStore } from '../stores/measured-event-store.ts';
 import { openSqliteReadModels, type SqliteReadModels } from '../stores/models/sqlite-read-models.ts';
 import { openLog } from '../stores/open.ts';
+import type { KeyRing } from '../stores/secrets/keyring.ts';
 import { openSigningKey } from '../stores/secrets/signing-key.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -46,12 +47,13 @@ export async function startManagementRole(
   const { dataDirectory: directory, management } = settings;
   const held = holdDataFolder(directory);
   stack.defer(() => held.release());
-  const { cells, keyRing, models, ...opened } = await openStores(settings, log, stack);
+  const { cells, models, ...opened } = await openStores(settings, log, stack);
   const metrics = createMetrics({ version });
   const store = measuredEventStore(opened.store, metrics.appends);
   const { projector, background, firstFold } = await startFolding(settings, { store, models, log }, stack);
-  // What answers requests is loaded while threads fold a long log.
+  // The rest is loaded and opened while threads fold a long log.
   const { createManagement } = await import('../management/server.ts');
+  const keyRing = await openRing(settings, log, stack);
   const now = (): Date => new Date();
   const orgId = await ensureOrganisation(store, now);
   const adminToken = ensureAdminToken(directory, management.bootstrapToken);
@@ -136,13 +138,17 @@ async function openStores(settings: Settings, log: ProcessLog, stack: AsyncDispo
   const opened = await openLog(storeSettings.url, { maxEventBytes: storeSettings.maxEventBytes, warn });
   stack.defer(() => opened.close());
   const { store, cells } = opened;
-  const keyRing = await openRingOf(settings, warn);
-  stack.defer(() => keyRing.close());
   const models = openSqliteReadModels(modelsIn(directory), {
     warn,
     onSetAside: ({ path, reason }) =>
       log.warn('the read models could not be used and are folded anew', { path, reason }),
   });
   stack.defer(() => models.close());
-  return { store, cells, keyRing, models };
+  return { store, cells, models };
+}
+
+async function openRing(settings: Settings, log: ProcessLog, stack: AsyncDisposableStack): Promise<KeyRing> {
+  const keyRing = await openRingOf(settings, (text) => log.warn(text));
+  stack.defer(() => keyRing.close());
+  return keyRing;
 }

@@ -65,12 +65,21 @@ async function statusOf(projector: Sources['projector']) {
 }
 
 /** Ready: the store answers, and every read model follows it that is needed to serve and to configure gateways. */
-export async function readiness(sources: Sources): Promise<{ readonly isReady: boolean; readonly reason: string }> {
-  const { details } = await healthOf(sources);
-  if (details['store']?.status === 'fail') return { isReady: false, reason: 'the event store does not answer' };
+export async function readiness(
+  sources: Pick<Sources, 'store' | 'projector'>,
+): Promise<{ readonly isReady: boolean; readonly reason: string }> {
+  if (!(await isReadable(sources.store))) return { isReady: false, reason: 'the event store does not answer' };
   const behind = (await statusOf(sources.projector)).filter(({ state, isLate }) => state === 'catching-up' && !isLate);
   if (behind.length > 0) {
     return { isReady: false, reason: `catching up: ${behind.map(({ name }) => name).join(', ')}` };
   }
   return { isReady: true, reason: '' };
 }
+
+const isReadable = async (store: Sources['store']): Promise<boolean> => {
+  try {
+    return (await store.health()).readable;
+  } catch {
+    return false;
+  }
+};
