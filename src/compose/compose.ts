@@ -6,7 +6,7 @@ import { localUrl } from './addresses.ts';
 import { type Addresses, announceStart } from './announce.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { openSource } from './feed.ts';
-import type { ManagementRole } from './management.ts';
+import type { ManagementRole } from './management-plane.ts';
 import type { Reread } from './renew.ts';
 
 type Role = 'management' | 'gateway' | 'pump';
