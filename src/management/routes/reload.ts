@@ -93,9 +93,9 @@ async function answers(
     );
     const isOver = performance.now() >= end || gone.aborted || stopping.aborted;
     if (isOver || found.every(({ status }) => status !== 'waiting')) return found;
-    await pause(Math.min(lookMs, Math.max(1, end - performance.now())), undefined, { signal: gone }).catch(
-      () => undefined,
-    );
+    await pause(Math.min(lookMs, Math.max(1, end - performance.now())), undefined, {
+      signal: AbortSignal.any([gone, stopping]),
+    }).catch(() => undefined);
   }
 }
 
