@@ -1,5 +1,4 @@
 /** Folds a log for the first time into some of its read models, up to its head or to the first trouble, and lets them go. Started by `first-fold.ts`. */
-import { enableCompileCache } from 'node:module';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Log } from '../../projections/runner/projection-run.ts';
 import type { FirstFoldData, FirstFoldLine } from './first-fold.ts';
@@ -18,9 +17,7 @@ async function load(storeUrl: string) {
   return { opened: await opening, ...projector, ...models, ...projections };
 }
 
-async function run(port: MessagePort, { compileCache, ...data }: FirstFoldData): Promise<void> {
-  // A thread does not share what its process has compiled unless it says so before it loads anything.
-  if (compileCache !== undefined) enableCompileCache(compileCache);
+async function run(port: MessagePort, data: FirstFoldData): Promise<void> {
   const { opened, openSqliteReadModels, projectionsFor, startProjector } = await load(data.storeUrl);
   const trouble = new AbortController();
   port.on('message', () => trouble.abort());

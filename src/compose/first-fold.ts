@@ -1,5 +1,4 @@
 /** The first fold of a long log in threads of its own (`first-fold-worker.ts`), while this one starts to serve. */
-import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type EventStore, forwardedStore } from '../../domain/event-store.ts';
@@ -11,11 +10,8 @@ import { severalConnectionsAreSafe } from '../stores/sqlite.ts';
 /** What a thread opens for itself. */
 type FirstFoldPlace = { readonly storeUrl: string; readonly modelsPath: string };
 
-/** `projections` by name. `compileCache`: where this process keeps what it has compiled. */
-export type FirstFoldData = FirstFoldPlace & {
-  readonly projections: readonly string[];
-  readonly compileCache: string | undefined;
-};
+/** `projections` by name. */
+export type FirstFoldData = FirstFoldPlace & { readonly projections: readonly string[] };
 
 export type FirstFoldLine = { readonly level: keyof Log; readonly message: string; readonly fields: object };
 
@@ -99,7 +95,7 @@ function fold(group: readonly Projection[], place: FirstFoldPlace, log: Log): Th
   const projections = group.map(({ name }) => name);
   const thread = new Worker(new URL(`./first-fold-worker${extname(import.meta.filename)}`, import.meta.url), {
     name: 'first-fold',
-    workerData: { ...place, projections, compileCache: getCompileCacheDir() } satisfies FirstFoldData,
+    workerData: { ...place, projections } satisfies FirstFoldData,
   });
   let isGoing = true;
   const ended = new Promise<void>((resolve) => {
