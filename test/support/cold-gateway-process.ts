@@ -1,8 +1,8 @@
 /** A gateway that starts from what it has on its disk while nobody gives it a configuration. Started by `test/bench/replay.ts`. */
 import { createCheckApi } from '../../gateway/check-api.ts';
 import { startGateway } from '../../gateway/gateway.ts';
-import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
 import type { Clock, Log } from '../../gateway/ports.ts';
+import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
 import { MemoryFeed } from './gateway-feed.ts';
 import { ListLane } from './gateway-lane.ts';
 
