@@ -219,6 +219,23 @@ describe('reports of gateways', () => {
     ]);
   });
 
+  it('of a node that was forgotten by halves are a registration again once somebody asks anew', async () => {
+    await taken();
+    await known(1);
+    // As a management node leaves it that dies between the event and the sign of life.
+    await appendEvents(management.store, {
+      ...{ type: 'GatewayDeregistered', orgId, nodeId: toNodeId('edge-1'), reason: 'asked' },
+    });
+    await known(0);
+    expect((await management.call('DELETE', '/api/gateways/edge-1')).json).to.include({ code: 'gateway_unknown' });
+    await taken();
+    expect((await types()).slice(2)).to.deep.equal([
+      'GatewayDeregistered',
+      'GatewayRegistered',
+      'GatewayConfigApplied',
+    ]);
+  });
+
   describe('make the rollout of an API', () => {
     const rollout = async (query = '') => {
       const answer = await management.call('GET', `/api/apis/orders/rollout${query}`);

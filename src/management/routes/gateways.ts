@@ -165,9 +165,18 @@ const padded = (position: string): Position => (/^0*$/.test(position) ? '' : pad
 async function forget(call: Call, { commands, nodes, organisations, store }: Services): Promise<Reply> {
   const node = toNodeId(call.params['nodeId'] ?? '');
   const context = { ...commandContext(call), orgId: organisations.home };
-  const reply = await commands.run(context, forgetNode(store, organisations.home, node));
-  if (!context.isDryRun) await nodes.forgotten(node);
-  return reply;
+  const letGo = async (): Promise<void> => {
+    if (!context.isDryRun) await nodes.forgotten(node);
+  };
+  try {
+    const reply = await commands.run(context, forgetNode(store, organisations.home, node));
+    await letGo();
+    return reply;
+  } catch (error) {
+    // Who asked before may have died between the event and this.
+    if (error instanceof Rejection && error.code === 'gateway_unknown') await letGo();
+    throw error;
+  }
 }
 
 export type JudgeReport = (report: Json) => readonly string[];
