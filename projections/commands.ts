@@ -10,13 +10,13 @@ export const commandsProjection: Projection = {
   version: 1,
   collections: [commands],
   filter: {
-    categories: ['api', 'cert', 'key', 'policy', 'webhook', 'token', 'org', 'bundle', 'gwgroup', 'uniq'],
+    categories: ['api', 'cert', 'key', 'policy', 'webhook', 'token', 'org', 'bundle', 'gwgroup', 'gwnode', 'uniq'],
   },
   onPoison: 'skip',
-  // Events come in order: what stays is the position of the command's last one.
+  // Events come in order: what stays is the position of the command's last one. What nobody sent, such as reports of gateways, nobody repeats.
   apply: ({ meta, position }) => {
-    const { commandId: id, requestHash = '' } = meta;
-    if (id === undefined) return [];
+    const { commandId: id, requestHash } = meta;
+    if (id === undefined || requestHash === undefined) return [];
     const document = { id, sort: '', labels: [], body: { requestHash, position } satisfies CommandRecord };
     return [{ op: 'put', collection: commands, document }];
   },
