@@ -28,7 +28,7 @@ const apis = 'apis';
 
 export const apiCatalog: Projection = {
   name: 'apis',
-  version: 6,
+  version: 7,
   collections: [apis, apiEntries, apiNames],
   filter: { categories: ['api'] },
   onPoison: 'park-by-stream',

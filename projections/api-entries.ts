@@ -1,6 +1,7 @@
 /** What lists know of an API: its entry, the labels by which it is found, and the versions that it has. */
 import { namedPolicies, namedSchemes } from '../domain/api/access-uses.ts';
 import { isActive, isInternal } from '../domain/api/api.ts';
+import { grantedAsOf } from '../domain/api/authentication.ts';
 import { namedCertificates } from '../domain/api/certificate-uses.ts';
 import { canonicalHead } from '../domain/api/classic/codec.ts';
 import { type ApiDocument, type ApiKind, gatewayExtension } from '../domain/api/definition.ts';
@@ -106,17 +107,24 @@ const marksOf = (document: ApiDocument): readonly string[] => [
   ...namedSchemes(document).map((scheme) => `auth:${scheme}`),
   ...namedPolicies(document).map((id) => `policy:${id}`),
   ...new Set(handlersOf(document).map(({ trigger }) => handling(trigger))),
+  ...(grantedAsOf(document) ? [isGrantedAs] : []),
 ];
 
 const handling = (trigger: string): string => `event:${trigger}`;
+const isGrantedAs = 'grantedAs';
 
 /** The event handlers of a definition in any written form, secrets masked. */
 export const handlersOf = (document: ApiDocument): readonly EventHandler[] =>
   readEventHandlers(at(canonicalHead(document), gatewayExtension, 'server', 'eventHandlers'));
 
-/** Ids of the APIs with a handler for the trigger, oldest first. */
-export function apisHandling(documents: DocumentReader, orgId: OrgId, trigger: string): readonly string[] {
-  const labels = [withFlag(orgId, handling(trigger))];
+/** Ids of the APIs with a handler for the trigger, oldest first; of those that keys reach as versions of others too, or of all. */
+export function apisHandling(
+  documents: DocumentReader,
+  orgId: OrgId,
+  trigger: string,
+  which: 'all' | 'grantedAs' = 'all',
+): readonly string[] {
+  const labels = [withFlag(orgId, handling(trigger)), ...(which === 'all' ? [] : [withFlag(orgId, isGrantedAs)])];
   return documents.list(apiEntries, { labels, limit: documents.count(apiEntries, labels) }).map(({ id }) => id);
 }
 

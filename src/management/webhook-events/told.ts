@@ -79,7 +79,7 @@ function ofKey(
   const { session } = effectiveSession(document, named, at.getTime());
   const rights = { ...objectAt(document, 'access_rights'), ...objectAt(session, 'access_rights') };
   const apisGranted = (given: JsonObject) =>
-    apisHandling(models, orgId, keyTriggers[type]).filter((id) => {
+    apisHandling(models, orgId, keyTriggers[type], 'grantedAs').filter((id) => {
       const as = grantedAsOf(getApi(models, orgId, id)?.document ?? {});
       return as !== undefined && isGranted(objectAt(given, as.apiId), as.version);
     });
