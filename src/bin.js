@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /** The package's bin, in syntax that an old Node reads too: says what to do when Node is too old, else hands over to main. */
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import * as nodeModule from 'node:module';
-import { dirname } from 'node:path';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
 
 const wantedMajor = 24;
 
@@ -14,10 +15,28 @@ function run() {
   return import(entry.href).then((main) => main.main());
 }
 
-/** What is compiled once is read at the next start, in threads too: they look for the place in the environment. */
+/**
+ * What is compiled once is read at the next start, in threads too: they look for the place in the environment. It is a
+ * folder of this user: what stands in one that is shared may be the code of somebody else.
+ */
 function keepCompiled() {
-  const { directory } = nodeModule.enableCompileCache();
+  const folder = cacheFolder();
+  if (folder === undefined) return;
+  const { directory } = nodeModule.enableCompileCache(folder);
   if (directory && !process.env.NODE_COMPILE_CACHE) process.env.NODE_COMPILE_CACHE = dirname(directory);
+}
+
+/** Undefined for a user without a home, who compiles anew each time. */
+function cacheFolder() {
+  try {
+    const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+    if (!isAbsolute(caches)) return undefined;
+    const folder = join(caches, 'svc');
+    for (const one of [caches, folder]) if (!existsSync(one)) mkdirSync(one, { mode: 0o700 });
+    return folder;
+  } catch {
+    return undefined;
+  }
 }
 
 function refuse() {
