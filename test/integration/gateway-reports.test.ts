@@ -188,54 +188,6 @@ describe('reports of gateways', () => {
     expect(stored.length).to.be.within(990, 1_000);
   });
 
-  it('of a node are forgotten by somebody, for a reason, and once', async () => {
-    await taken();
-    await known(1);
-    const forget = (query: string, headers = {}) =>
-      management.call('DELETE', `/api/gateways/edge-1${query}`, undefined, headers);
-    expect((await forget('?dryRun=true')).headers.get('x-svc-dry-run')).to.equal('true');
-    expect((await management.call('GET', '/api/gateways/edge-1')).json).to.have.property('lastSeen');
-    const asked = { 'x-svc-comment': 'scrapped', 'x-request-id': 'r-forget', 'idempotency-key': 'forget-1' };
-    const answer = await forget('', asked);
-    expect([answer.status, answer.json]).to.deep.equal([200, { status: 'ok' }]);
-    const meta = (await eventsOf()).at(-1)?.meta;
-    expect(meta).to.include({ actorType: 'token', commandType: 'DeregisterGateway', comment: 'scrapped' });
-    expect(meta).to.include({ requestId: answer.headers.get('x-request-id') });
-    expect(meta).to.include.keys('requestHash', 'correlationId', 'causationId', 'idempotencyKey', 'ip');
-    expect((await forget('', asked)).headers.get('idempotency-replayed')).to.equal('true');
-  });
-
-  it('of a node that was forgotten are a registration again', async () => {
-    await taken();
-    await known(1);
-    expect((await management.call('DELETE', '/api/gateways/edge-1')).status).to.equal(200);
-    await known(0);
-    expect((await management.call('DELETE', '/api/gateways/edge-1')).json).to.include({ code: 'gateway_unknown' });
-    await taken();
-    await known(1);
-    expect(await types()).to.deep.equal([
-      ...['GatewayRegistered', 'GatewayConfigApplied', 'GatewayDeregistered', 'GatewayRegistered'],
-      'GatewayConfigApplied',
-    ]);
-  });
-
-  it('of a node that was forgotten by halves are a registration again once somebody asks anew', async () => {
-    await taken();
-    await known(1);
-    // As a management node leaves it that dies between the event and the sign of life.
-    await appendEvents(management.store, {
-      ...{ type: 'GatewayDeregistered', orgId, nodeId: toNodeId('edge-1'), reason: 'asked' },
-    });
-    await known(0);
-    expect((await management.call('DELETE', '/api/gateways/edge-1')).json).to.include({ code: 'gateway_unknown' });
-    await taken();
-    expect((await types()).slice(2)).to.deep.equal([
-      'GatewayDeregistered',
-      'GatewayRegistered',
-      'GatewayConfigApplied',
-    ]);
-  });
-
   describe('make the rollout of an API', () => {
     const rollout = async (query = '') => {
       const answer = await management.call('GET', `/api/apis/orders/rollout${query}`);

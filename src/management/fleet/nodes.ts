@@ -50,7 +50,7 @@ export type Nodes = {
   /** Throws `FeedRefusal` with `node_superseded` when a newer process has the name. */
   receive(report: GatewayReport): Promise<void>;
   lastSeen(): Promise<ReadonlyMap<string, LastSeen>>;
-  /** Lets go what it said, once the log has forgotten it. */
+  /** Lets go what it said, once the log has forgotten it; nothing of one that has registered again. */
   forgotten(node: NodeId): Promise<void>;
 };
 
@@ -105,13 +105,8 @@ export function createNodes({ store, cells, orgId, now, log }: NodesOptions): No
     const stream = nodeStream(nodeId);
     const commandId = v7();
     const meta = {
-      v: '1',
-      at: now().toISOString(),
-      orgId,
-      actorType: 'gateway',
-      actorId: nodeId,
-      commandId,
-      commandType: type,
+      ...{ v: '1', at: now().toISOString(), orgId },
+      ...{ actorType: 'gateway', actorId: nodeId, commandId, commandType: type },
     };
     const encoded = events.map((event) => encodeEvent(event, v7(), meta));
     const { heads } = await store.append([{ stream, expected: before ?? 'noStream', events: encoded }], {
@@ -137,6 +132,7 @@ export function createNodes({ store, cells, orgId, now, log }: NodesOptions): No
     lastSeen: () => readLastSeen(cells),
     forgotten: (nodeId) =>
       exclusively(nodeId, async () => {
+        if ((await loadNode(store, nodeId)).state.identity) return;
         await cells.remove(`${prefix}${nodeId}`);
         await deliveries.forget(nodeId);
         await keyUses.forget(nodeId);
