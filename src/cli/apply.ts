@@ -37,7 +37,7 @@ type Flags = ConnectionFlags &
 
 export function apply(command: Command, terminal: Terminal): void {
   withConfirm(withSetOptions(withConnection(withOutput(command))))
-    .addHelpText('before', 'Example:\n  svc apply gateway/\n  svc apply --prune --owner shop gateway/\n')
+    .addHelpText('before', 'Example:\n  svc apply objects/\n  svc apply --prune --owner shop objects/\n')
     .argument('[file...]', 'files or folders with objects, JSON or YAML; - is the standard input')
     .option('--plan <file>', 'apply a plan that svc plan wrote, in place of files')
     .option('--no-replan', 'exit code 3 when something has changed since the plan, in place of planning again')

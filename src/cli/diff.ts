@@ -19,7 +19,7 @@ type Flags = ConnectionFlags & OutputFlags & SetOptions;
 
 export function diff(command: Command, terminal: Terminal): void {
   withSetOptions(withConnection(withOutput(command)))
-    .addHelpText('before', 'Example:\n  svc diff gateway/\n  svc diff --prune --owner shop gateway/\n')
+    .addHelpText('before', 'Example:\n  svc diff objects/\n  svc diff --prune --owner shop objects/\n')
     .addHelpText(
       'after',
       '\nExit code 2 when something differs (other tools use 1), 0 when nothing does, 1 when a file cannot be read or is not valid.',

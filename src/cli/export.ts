@@ -35,7 +35,7 @@ type Shown = {
 
 export function exportObjects(command: Command, terminal: Terminal): void {
   withConnection(withOutput(command))
-    .addHelpText('before', 'Example:\n  svc export -o gateway/\n  svc export --at 2h --kind api > apis.yaml\n')
+    .addHelpText('before', 'Example:\n  svc export -o objects/\n  svc export --at 2h --kind api > apis.yaml\n')
     .option('-o, --output <path>', 'a folder (ends in / or is there), a file, or - for the standard output', '-')
     .option('--at <time>', 'RFC 3339, a position, or a span back such as 10m')
     .option('--kind <kind>', `only this kind (${setKinds.join(', ')}); repeatable`, collect)

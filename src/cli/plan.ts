@@ -21,7 +21,7 @@ type Flags = ConnectionFlags & OutputFlags & SetOptions & { readonly output: str
 
 export function plan(command: Command, terminal: Terminal): void {
   withSetOptions(withConnection(withOutput(command)))
-    .addHelpText('before', 'Example:\n  svc plan -o change.plan gateway/\n  svc apply --plan change.plan\n')
+    .addHelpText('before', 'Example:\n  svc plan -o change.plan objects/\n  svc apply --plan change.plan\n')
     .argument('<file...>', 'files or folders with objects, JSON or YAML; - is the standard input')
     .requiredOption('-o, --output <file>', 'where the plan goes; - is the standard output')
     .action((files: readonly string[], flags: Flags) => run(terminal, files, flags));

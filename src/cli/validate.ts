@@ -18,7 +18,7 @@ type Finding = {
 
 export function validate(command: Command, terminal: Terminal): void {
   withOutput(command)
-    .addHelpText('before', 'Example:\n  svc validate gateway/\n  svc validate --strict orders.yaml\n')
+    .addHelpText('before', 'Example:\n  svc validate objects/\n  svc validate --strict orders.yaml\n')
     .argument('<file...>', 'files or folders with objects, JSON or YAML; - is the standard input')
     .option('--strict', 'unknown keys of definitions are errors')
     .action((files: readonly string[], flags: Flags) => run(terminal, files, flags));

@@ -1,4 +1,4 @@
-/** Generated pages: the committed ones are current, and a stale one is found. */
+/** Pages: the generated ones are current, a stale one is found, and the README's commands harm no checkout. */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -27,5 +27,16 @@ describe('generated pages', () => {
         .to.include(`\`${path.replace('*', '<name>')}`)
         .and.include(`\`${variable}`);
     }
+  });
+});
+
+describe('the README', () => {
+  it('lets no command write into a folder of the checkout', () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const own = [...readme.matchAll(/^([a-z]+\/) {2,}/gm)].map(([, folder]) => folder);
+    const written = [...readme.matchAll(/svc [a-z ]+-o (\S+)/g)].map(([, place]) => place);
+    expect(own).to.include('gateway/');
+    expect(written).to.include('objects/');
+    expect(written.filter((place) => own.includes(place))).to.deep.equal([]);
   });
 });
