@@ -135,7 +135,7 @@ export function restoreCertificate(
 
 type Then<State> = { readonly now: State; readonly then: State };
 
-/** A policy as it was. Its name may be another one's by now: names are for people, ids decide. */
+/** A policy as it was. Whether its name is another one's by now is not judged here. */
 export function restorePolicy(
   { orgId, policyId }: { readonly orgId: OrgId; readonly policyId: PolicyId },
   { now, then }: Then<PolicyState>,

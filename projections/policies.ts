@@ -84,6 +84,12 @@ export function policiesOfApi(documents: DocumentReader, orgId: OrgId, apiId: st
 export const isNameTaken = (documents: DocumentReader, orgId: OrgId, name: string, besides: PolicyId): boolean =>
   documents.list(policies, { labels: [within(orgId, `name:${name}`)], limit: 2 }).some(({ id }) => id !== besides);
 
+/** Ids of the policies that have the name: one, but for logs that are older than reservations. */
+export function policiesNamed(documents: DocumentReader, orgId: OrgId, name: string): readonly string[] {
+  const labels = [within(orgId, `name:${name}`)];
+  return documents.list(policies, { labels, limit: documents.count(policies, labels) }).map(({ id }) => id);
+}
+
 export type PolicyQuery = {
   /** Part of the name or id. */
   readonly q?: string;

@@ -1,4 +1,6 @@
 /** The names that policies hold: which reservations a change takes and lets go, so that two nodes cannot give one name twice. */
+
+import { policyNameTaken } from '../../domain/errors.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { DomainEvent } from '../../domain/events.ts';
 import { nameStream, type OrgId, toPolicyId } from '../../domain/ids.ts';
@@ -16,14 +18,19 @@ type NamedItem = {
   readonly write: { readonly events: readonly DomainEvent[] };
 };
 
+/** A policy whose name another one has, or gets by the same change. */
+export type TakenName = { readonly id: string; readonly name: string; readonly owner: string };
+
 type Options = {
   readonly commandId: string;
-  /** A name that another policy has is left to it: a restore brings policies back by their ids. */
-  readonly leavesTaken?: boolean;
+  /** Told of a name that cannot be taken; without it that is thrown. */
+  readonly onTaken?: (taken: TakenName) => void;
+  /** Ids of all policies that have the name, for who has not looked yet. */
+  readonly policiesNamed?: (name: string) => readonly string[];
 };
 
 /** One name, and which policies of this change let it go and take it. */
-type Move = { readonly releasedBy: ReadonlySet<string>; readonly taker?: string };
+type Move = { readonly releasedBy: ReadonlySet<string>; readonly takers: readonly string[] };
 
 type Claim = { readonly orgId: OrgId; readonly value: string };
 
@@ -66,33 +73,45 @@ function movesOf(items: readonly NamedItem[]): ReadonlyMap<string, Move> {
     const becomes = 'document' in last ? textAt(last.document, 'name') : undefined;
     if (was === becomes) continue;
     if (was !== undefined) {
-      const move = moves.get(was);
-      moves.set(was, { ...move, releasedBy: new Set([...(move?.releasedBy ?? []), id]) });
+      const move = moves.get(was) ?? nobody;
+      moves.set(was, { ...move, releasedBy: new Set([...move.releasedBy, id]) });
     }
     if (becomes !== undefined) {
-      const move = moves.get(becomes) ?? { releasedBy: new Set<string>() };
-      moves.set(becomes, { taker: id, ...move });
+      const move = moves.get(becomes) ?? nobody;
+      moves.set(becomes, { ...move, takers: [...move.takers, id] });
     }
   }
   return moves;
 }
 
+const nobody: Move = { releasedBy: new Set(), takers: [] };
+
 async function moved(
   store: EventStore,
   claim: Claim,
-  { releasedBy, taker }: Move,
+  { releasedBy, takers }: Move,
   state: ReservationState,
-  { commandId, leavesTaken = false }: Options,
+  { commandId, onTaken = refuse, policiesNamed = () => [] }: Options,
 ): Promise<readonly ReservationEvent[]> {
   const { holder } = state;
-  if (holder && holder.owner === taker) return [];
+  const [taker, ...late] = takers;
+  const ownerName = claim.value.slice(prefix.length);
+  const tell = (id: string, owner: string): void => onTaken({ id, name: ownerName, owner });
+  if (taker) for (const id of late) tell(id, taker);
+  const another = taker && policiesNamed(ownerName).find((id) => !takers.includes(id) && !releasedBy.has(id));
+  if (another) tell(taker, another);
+  if (another || (holder && holder.owner === taker)) return [];
   const common = { ...claim, kind: 'name', commandId } as const;
   const isFreed = holder && (releasedBy.has(holder.owner) || (taker && (await isStale(store, claim, holder.owner))));
   const released = isFreed ? reservation.decide({ type: 'ReleaseName', ...common, owner: holder.owner }, state) : [];
-  if (!taker || (leavesTaken && holder && !isFreed)) return released;
-  const ownerName = claim.value.slice(prefix.length);
-  const free = isFreed ? reservation.initial : state;
-  return [...released, ...reservation.decide({ type: 'ReserveName', ...common, owner: taker, ownerName }, free)];
+  if (!taker) return released;
+  if (holder && !isFreed) tell(taker, holder.owner);
+  const reserve = { type: 'ReserveName', ...common, owner: taker, ownerName } as const;
+  return [...released, ...reservation.decide(reserve, reservation.initial)];
+}
+
+function refuse(): never {
+  throw policyNameTaken();
 }
 
 /** Held by a policy that does not have it. Where claim and policy are two appends it may be about to: the sweeper waits for that. */

@@ -1,10 +1,12 @@
 /** Names of policies are held in the log: two nodes over one store do not give one name twice, whatever each of them does. */
 import { expect } from 'chai';
-import { type EventStore, forwardedStore } from '../../domain/event-store.ts';
+import { type EventStore, forwardedStore, shortPosition } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
+import { toPolicyId } from '../../domain/ids.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
+import { configurationOf } from '../support/configuration.ts';
 import { json } from '../support/management-refusals.ts';
-import { startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { oneStreamAtATime } from '../support/one-stream-engine.ts';
 
 const ask = (node: TestManagement, method: string, path: string, body?: object) =>
@@ -95,18 +97,59 @@ describe('names of policies', () => {
     expect(await held(node.store)).to.deep.equal({ 'policy\nC': 'a', 'policy\nQ': 'p' });
   });
 
-  it('come back with a restore, and are left to who has them by then', async () => {
+  const restore = (node: TestManagement, body: object, query = '') =>
+    ask(node, 'POST', `/api/config/restore${query}`, body);
+  const conflict = (id: string, name: string, owner: string) => ({
+    ...{ kind: 'policy', id, route: null },
+    message: `the name "${name}" belongs to policy ${owner}`,
+  });
+
+  it('come back with a restore', async () => {
+    await using node = await startTestManagement();
+    await create(node, 'a', 'A');
+    const at = String((await create(node, 'b', 'B')).headers.get('x-svc-revision'));
+    await rename(node, 'a', 'C');
+    await rename(node, 'b', 'A');
+    await create(node, 'new', 'B');
+    const restored = await restore(node, { at });
+    expect(restored.status, restored.text).to.equal(200);
+    expect(await held(node.store)).to.deep.equal({ 'policy\nA': 'a', 'policy\nB': 'b' });
+  });
+
+  it('keep a restore, and its preview, from bringing back a policy whose name another one has by now', async () => {
     await using node = await startTestManagement();
     await create(node, 'a', 'A');
     const at = String((await create(node, 'b', 'B')).headers.get('x-svc-revision'));
     await ask(node, 'DELETE', '/api/policies/a');
-    await ask(node, 'DELETE', '/api/policies/b');
-    await create(node, 'new', 'B');
-    const restored = await ask(node, 'POST', '/api/config/restore', { at, keepNew: true });
-    expect(restored.status, restored.text).to.equal(200);
-    expect(await held(node.store)).to.deep.equal({ 'policy\nA': 'a', 'policy\nB': 'new' });
-    expect((await ask(node, 'DELETE', '/api/policies/b')).status).to.equal(200);
-    expect(await held(node.store)).to.deep.equal({ 'policy\nA': 'a', 'policy\nB': 'new' });
+    await rename(node, 'b', 'Other');
+    await create(node, 'new', 'A');
+    const last = await create(node, 'newer', 'B');
+    const conflicts = [conflict('b', 'B', 'newer'), conflict('a', 'A', 'new')];
+    const shown = await restore(node, { at, keepNew: true }, '?dryRun=true');
+    expect([shown.status, shown.json['conflicts']]).to.deep.equal([200, conflicts]);
+    const refused = await restore(node, { at, keepNew: true });
+    expect([refused.status, refused.json['code']], refused.text).to.deep.equal([409, 'restore_conflicts']);
+    expect(refused.json['conflicts']).to.deep.equal(conflicts);
+    expect(refused.json['detail']).to.contain('a: the name "A" belongs to policy new');
+    expect(shortPosition(await node.store.head())).to.equal(last.headers.get('x-svc-revision'));
+  });
+
+  it('keep a restore from it also where the other one holds no reservation, or comes back beside it', async () => {
+    const store = new MemoryEventStore();
+    await using before = await startTestManagement({ store, wrap: withoutReservations });
+    const start = String((await create(before, 'a', 'A')).headers.get('x-svc-revision'));
+    await ask(before, 'DELETE', '/api/policies/a');
+    await create(before, 'old', 'A');
+    await using node = await startTestManagement({ store });
+    const refused = await restore(node, { at: start, keepNew: true });
+    expect([refused.status, refused.json['conflicts']]).to.deep.equal([409, [conflict('a', 'A', 'old')]]);
+
+    const policyId = toPolicyId('twin');
+    const twin = { type: 'PolicyCreated', orgId, policyId, document: { name: 'A' }, docSha256: 'any' } as const;
+    const at = await configurationOf(() => node).append(twin);
+    for (const id of ['old', 'twin']) await ask(node, 'DELETE', `/api/policies/${id}`);
+    const twins = await restore(node, { at });
+    expect([twins.status, twins.json['conflicts']]).to.deep.equal([409, [conflict('twin', 'A', 'old')]]);
   });
 
   it('of a log without reservations are taken all the same, and held from the first rename', async () => {

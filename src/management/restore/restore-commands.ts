@@ -6,13 +6,14 @@ import { type OrgId, orgStream } from '../../../domain/ids.ts';
 import { organisation, type RestoredObject, type SkippedObject } from '../../../domain/organisation.ts';
 import { listAggregates } from '../../../projections/history.ts';
 import { listNodes } from '../../../projections/nodes.ts';
+import { policiesNamed } from '../../../projections/policies.ts';
 import type { Projector } from '../../../projections/runner/projector.ts';
 import { awaitPosition } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
 import type { Command, Plan, PlannedWrite } from '../handle-command.ts';
 import { documentDifference } from '../past/config-diff.ts';
 import type { ConfigKind } from '../past/config-objects.ts';
-import { policyNameWrites } from '../policy-names.ts';
+import { policyNameWrites, type TakenName } from '../policy-names.ts';
 import { type Conflict as RouteConflict, restoreClaims, routeChanges } from './restore-claims.ts';
 import { type RestoreDeps, type RestoreItem, type RestoreRequest, restoreItems } from './restore-plan.ts';
 import { judgeReferences } from './restore-references.ts';
@@ -42,11 +43,11 @@ async function planRestore(deps: Deps, options: RestoreOptions, commandId: strin
   const { store } = deps;
   const { orgId, isDryRun, allowHoles } = options;
   const head = await store.head();
-  await awaitPosition(['apis', 'history', 'keys'], head, deps.projector.waitFor);
+  await awaitPosition(['apis', 'history', 'keys', 'policies'], head, deps.projector.waitFor);
   const { items, checks } = await judgeReferences(deps, orgId, await restoreItems(deps, options, head));
   const { writes: claims, conflicts: routes } = await restoreClaims(store, orgId, items, commandId);
-  const names = await policyNameWrites(store, orgId, items, { commandId, leavesTaken: true });
-  const conflicts = [...items.flatMap(takenId), ...routes];
+  const { names, conflicts: taken } = await restoredNames(deps, orgId, items, commandId);
+  const conflicts = [...items.flatMap(takenId), ...routes, ...taken];
   if (!isDryRun) refuse(items, conflicts, allowHoles);
   const done = doneBefore(deps, options, head, commandId);
   const closing = await closingWrite(
@@ -73,7 +74,28 @@ async function planRestore(deps: Deps, options: RestoreOptions, commandId: strin
   };
 }
 
-/** `route`: null where it is the id that is taken. */
+/** Names of policies that are let go and taken. What another policy has by now is told, not thrown. */
+async function restoredNames(
+  { store, models }: Deps,
+  orgId: OrgId,
+  items: readonly RestoreItem[],
+  commandId: string,
+): Promise<{ readonly names: readonly PlannedWrite[]; readonly conflicts: readonly Conflict[] }> {
+  const conflicts: Conflict[] = [];
+  const names = await policyNameWrites(store, orgId, items, {
+    commandId,
+    policiesNamed: (name) => policiesNamed(models, orgId, name),
+    onTaken: (taken) => conflicts.push(takenName(taken)),
+  });
+  return { names, conflicts };
+}
+
+const takenName = ({ id, name, owner }: TakenName): Conflict => ({
+  ...{ kind: 'policy', id, route: null },
+  message: `the name ${JSON.stringify(name)} belongs to policy ${owner}`,
+});
+
+/** `route`: null where it is the id or the name that is taken. */
 type Conflict = Pick<RestoreItem, 'kind'> &
   Omit<RouteConflict, 'kind' | 'route'> & { readonly route: RouteConflict['route'] | null };
 
