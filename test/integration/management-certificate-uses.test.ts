@@ -322,6 +322,15 @@ describe('certificates in use', () => {
       expect((await shred(certId, '?force=true')).status).to.equal(200);
       expect(await management.keyRing.has(await kidOf(certId))).to.equal(false);
     });
+
+    it('leaves the key when the request is refused for want of If-Match', async () => {
+      const certId = await upload();
+      const home = { id: orgId, name: 'home', settings: { requireIfMatch: true } };
+      expect((await call('POST', '/api/organisations', JSON.stringify(home), json)).status).to.equal(200);
+      expect((await shred(certId)).status).to.equal(428);
+      expect(await management.keyRing.has(await kidOf(certId))).to.equal(true);
+      expect(await typesOf(certId)).to.have.length(1);
+    });
   });
 
   it('keeps what belongs to another organisation apart', async () => {

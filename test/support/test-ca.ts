@@ -9,7 +9,7 @@ import { temporaryFolder } from './temporary.ts';
 /** PEM, the key as PKCS#8. */
 export type MadeCertificate = { readonly certificate: string; readonly privateKey: string };
 
-export type KeyKind = 'rsa' | 'ec' | 'ed25519';
+export type KeyKind = 'rsa' | 'ec' | 'ed25519' | 'secp256k1' | 'brainpoolP256r1';
 
 export type CertificateParts = {
   readonly dnsNames?: readonly string[];
@@ -88,6 +88,8 @@ export const rsaKey = (bits = 2048): string =>
 const opensslKeys: Readonly<Record<Exclude<KeyKind, 'rsa'>, readonly string[]>> = {
   ec: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'],
   ed25519: ['-newkey', 'ed25519'],
+  secp256k1: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:secp256k1'],
+  brainpoolP256r1: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:brainpoolP256r1'],
 };
 
 function opensslSelfSigned(commonName: string, kind: Exclude<KeyKind, 'rsa'>, parts: CertificateParts) {

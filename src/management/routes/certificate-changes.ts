@@ -45,9 +45,11 @@ const shred = (call: Call, services: Services): Promise<Reply> => {
   const reason = checkComment(textMember(call, 'reason').trim());
   if (reason === '') throw bodyMalformed('reason must say why', '/reason');
   const context = commandContext(call, reason);
+  // What is planned is not always appended, and a key that is gone does not come back.
+  const isMeant = !(context.isDryRun || context.lacksIfMatch);
   const options = {
     isForced: booleanParameter(call, 'force'),
-    shred: async (kid: string) => (context.isDryRun ? undefined : services.secrets.shred(kid)),
+    shred: async (kid: string) => (isMeant ? services.secrets.shred(kid) : undefined),
   };
   return services.commands.run(context, destroyCertificateKey(services, wishOf(call), options));
 };

@@ -181,7 +181,8 @@ function weaknesses(certificate: X509Certificate, warn: (code: string, text: str
 }
 
 const nameOf = (certificate: X509Certificate): string => {
-  const { subjectCn } = factsOf(certificate);
+  const isReadable = keyStrength(certificate.publicKey) !== 'unsupported';
+  const subjectCn = isReadable ? factsOf(certificate).subjectCn : '';
   return subjectCn === '' ? `certificate ${fingerprintOf(certificate).slice(0, 16)}` : subjectCn;
 };
 

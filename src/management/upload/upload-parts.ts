@@ -57,10 +57,10 @@ export type Parts = ReturnType<typeof createParts>;
 
 export const spkiOf = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
 
-/** The library opens certificates of which it cannot tell the time or the names. */
+/** The library opens certificates of which it cannot tell the time or the names. Keys of other kinds are refused with their item. */
 function readable(der: Uint8Array): X509Certificate {
   const certificate = readCertificate(der);
-  factsOf(certificate);
+  if (keyStrength(certificate.publicKey) !== 'unsupported') factsOf(certificate);
   return certificate;
 }
 

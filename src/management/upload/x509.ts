@@ -17,7 +17,13 @@ export function readCertificate(pemOrDer: string | Uint8Array): X509Certificate 
 export const fingerprintOf = (certificate: X509Certificate): string =>
   createHash('sha256').update(certificate.raw).digest('hex');
 
+/**
+ * Throws for a certificate whose key is of a kind that is refused: `toLegacyObject` ends the whole process for curves that have
+ * no name of NIST.
+ */
 export function factsOf(certificate: X509Certificate): CertificateFacts {
+  const { publicKey } = certificate;
+  if (keyStrength(publicKey) === 'unsupported') throw new Error(`no facts of a key of kind ${keyAlgorithm(publicKey)}`);
   const legacy = certificate.toLegacyObject();
   const subject = distinguishedName(legacy.subject);
   const issuer = distinguishedName(legacy.issuer);
@@ -31,7 +37,7 @@ export function factsOf(certificate: X509Certificate): CertificateFacts {
     notAfter: seconds(certificate.validToDate),
     isCa: certificate.ca,
     serial: certificate.serialNumber.toLowerCase(),
-    keyAlg: keyAlgorithm(certificate.publicKey),
+    keyAlg: keyAlgorithm(publicKey),
     signatureAlgorithm: certificate.signatureAlgorithm ?? '',
     subject,
     issuer,

@@ -278,5 +278,19 @@ describe('readUpload', function () {
         );
       });
     }
+
+    // Node ends the whole process when it is asked for the names of such a certificate.
+    for (const kind of ['secp256k1', 'brainpoolP256r1'] as const) {
+      it(`refuses certificates with keys of ${kind}, wherever they stand`, async () => {
+        const text = `key type not supported: EC ${kind}`;
+        const { certificate, privateKey } = selfSigned('odd.example', kind);
+        expect(await refused(certificate)).to.equal(text);
+        expect(await refused(certificate + privateKey)).to.equal(text);
+        expect(await refused(other.certificate + certificate)).to.equal(`item 2: ${text}`);
+        const together = Buffer.from(other.certificate + certificate, 'latin1');
+        const alone = await readUpload(together, { now: Date.now(), isOneChain: true }).catch(String);
+        expect(alone).to.match(/certificate [0-9a-f]{16} is not in the chain of other\.example$/);
+      });
+    }
   });
 });
