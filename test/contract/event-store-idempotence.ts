@@ -36,6 +36,18 @@ export function idempotenceContract(
       expect(await readWholeLog(store)).to.have.lengthOf(1);
     });
 
+    if (multiStream) {
+      it('answers as the first time when it is of more streams than an engine would remember', async () => {
+        const { store } = log();
+        const writes = Array.from({ length: 600 }, (_, index) => write(`a-${index}`, 'noStream', event()));
+        const first = await append(store, writes, { commandId: 'one' });
+        expect(await append(store, writes, { commandId: 'one' })).to.deep.equal({ ...first, duplicate: true });
+        const [, ...others] = writes;
+        const failure = await failureOf(append(store, [write('a-0', 'noStream', event()), ...others]));
+        expect(failure).to.include({ code: 'IdReuse' });
+      }).timeout(10_000);
+    }
+
     const known = event();
     const other = event();
     for (const [name, writes] of [

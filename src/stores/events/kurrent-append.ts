@@ -35,6 +35,9 @@ type AppendsOptions = {
   readonly now: () => number;
 };
 
+/** So many streams are asked for at once. */
+const parallelLooks = 16;
+
 export class KurrentAppends {
   readonly #client: KurrentClient;
   readonly #features: Features;
@@ -63,7 +66,8 @@ export class KurrentAppends {
     this.#checkSupport(writes);
     const prepared = await this.#prepare(writes);
     if (prepared.written.length > 0) {
-      return this.#queue.run(prepared.written, () => this.#settle(prepared, endsAtMs));
+      const settle = () => this.#tails.holding(prepared.written, () => this.#settle(prepared, endsAtMs));
+      return this.#queue.run(prepared.written, settle);
     }
     await this.#checkOnly(prepared, endsAtMs);
     return { position: await head(), heads: new Map(), duplicate: false };
@@ -119,12 +123,13 @@ export class KurrentAppends {
   }
 
   async #settle(prepared: Prepared, endsAtMs: number): Promise<Appended> {
-    for (const { stream, expected } of prepared.writes) {
+    const unknown = prepared.writes.filter(({ stream, expected, events }) => {
       const head = this.#tails.known(stream)?.head;
       // An expectation that fits what is known will be refused when it is known wrongly.
       const isFresh = head !== undefined && (typeof expected !== 'bigint' || expected === head);
-      if (prepared.written.includes(stream) && !isFresh) await this.#tails.look(stream);
-    }
+      return events.length > 0 && !isFresh;
+    });
+    await this.#look(unknown.map(({ stream }) => stream));
     await this.#recall(prepared);
     for (;;) {
       const repeat = this.#repeatOf(prepared);
@@ -153,12 +158,19 @@ export class KurrentAppends {
 
   /** After a conflict: our own events may be there already; else the caller's expectation failed, or only ours did. */
   async #judge(prepared: Prepared, conflict: KurrentConflict): Promise<void> {
-    for (const stream of prepared.written) await this.#tails.look(stream);
+    await this.#look(prepared.written);
     for (const [stream, head] of conflict.found) this.#tails.standsAt(stream, head);
     await this.#recall(prepared);
     if (this.#repeatOf(prepared)) return;
     const failure = conflictOf(prepared.outgoing, conflict);
     if (failure) throw failure;
+  }
+
+  async #look(streams: readonly string[]): Promise<void> {
+    for (let start = 0; start < streams.length; start += parallelLooks) {
+      const group = streams.slice(start, start + parallelLooks);
+      await Promise.all(group.map((stream) => this.#tails.look(stream)));
+    }
   }
 
   /** A stream that has gone by: a repeat of long ago stands right behind the revision that it expected, and nowhere else. */

@@ -31,9 +31,22 @@ const nothing: Tail = { head: undefined, parts: new Map() };
 export class KurrentTails {
   readonly #client: KurrentClient;
   readonly #tails = new Map<string, Tail>();
+  /** Streams of appends that run, and of how many. */
+  readonly #held = new Map<string, number>();
 
   constructor(client: KurrentClient) {
     this.#client = client;
+  }
+
+  /** An append may touch more streams than are remembered: what it needs stays until it is done. */
+  async holding<T>(streams: readonly string[], work: () => Promise<T>): Promise<T> {
+    for (const stream of streams) this.#held.set(stream, (this.#held.get(stream) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      for (const stream of streams) this.#letGo(stream);
+      this.#forget();
+    }
   }
 
   known(stream: string): Tail | undefined {
@@ -91,12 +104,23 @@ export class KurrentTails {
     this.wrote(stream, head, events.map(knownPart));
   }
 
-  /** The streams and events of longest ago are forgotten first. */
   #keep(stream: string, { head, parts }: Tail): void {
     this.#tails.delete(stream);
     this.#tails.set(stream, { head, parts: new Map([...parts].slice(-maxParts)) });
-    const [oldest] = this.#tails.keys();
-    if (this.#tails.size > maxStreams && oldest !== undefined) this.#tails.delete(oldest);
+  }
+
+  #letGo(stream: string): void {
+    const count = (this.#held.get(stream) ?? 0) - 1;
+    if (count > 0) this.#held.set(stream, count);
+    else this.#held.delete(stream);
+  }
+
+  /** The streams and events of longest ago first. */
+  #forget(): void {
+    for (const stream of this.#tails.keys()) {
+      if (this.#tails.size <= maxStreams) return;
+      if (!this.#held.has(stream)) this.#tails.delete(stream);
+    }
   }
 }
 
