@@ -81,6 +81,8 @@ export type Capabilities = {
   readonly serverFilter: boolean;
   readonly commandRecord: boolean;
   readonly maxEventBytes: number;
+  /** More events in one append would hold up others for long. */
+  readonly maxAppendEvents: number;
 };
 
 /** Positions are comparable within one log and one era only; an era counts restores from backups. */

@@ -5,21 +5,21 @@ import type { DomainEvent } from '../../domain/events.ts';
 type PlannedWrite = { readonly stream: string; readonly events: readonly DomainEvent[] };
 
 /** One append of more would hold up every other writer, and no engine promises to take it. */
-export const maxPartEvents = 2_000;
-const maxPartBytes = 32 * 1024 * 1024;
+const maxPartBytes = 64 * 1024 * 1024;
 
 /** Commands that touch one or a few objects are never measured. */
 const fewEvents = 64;
 
 /**
- * In their order, but for routes that are let go in a series. One part is one atomic append. What a series leaves out are checks of streams that it does not write:
- * between two appends they would promise nothing.
+ * In their order, but for routes that are let go in a series. One part is one atomic append. What a series leaves out are
+ * checks of streams that it does not write: between two appends they would promise nothing.
  */
 export function partsOf<Write extends PlannedWrite>(
-  { multiStream }: Pick<Capabilities, 'multiStream'>,
-  writes: readonly Write[],
+  { multiStream, checks, maxAppendEvents }: Pick<Capabilities, 'multiStream' | 'checks' | 'maxAppendEvents'>,
+  planned: readonly Write[],
 ): readonly (readonly Write[])[] {
-  const whole = writes.filter(({ events }) => events.length > 0);
+  const whole = planned.filter(({ events }) => events.length > 0);
+  const writes = checks ? planned : whole;
   if (!multiStream) return whole.length <= 1 ? [writes] : released(whole).map((write) => [write]);
   if (whole.reduce((count, { events }) => count + events.length, 0) <= fewEvents) return [writes];
   const parts: Write[][] = [[]];
@@ -27,7 +27,7 @@ export function partsOf<Write extends PlannedWrite>(
   let bytes = 0;
   for (const write of whole) {
     const size = Buffer.byteLength(JSON.stringify(write.events));
-    const isFull = events + write.events.length > maxPartEvents || bytes + size > maxPartBytes;
+    const isFull = events + write.events.length > maxAppendEvents || bytes + size > maxPartBytes;
     if (isFull && events > 0) {
       parts.push([]);
       events = 0;

@@ -90,6 +90,7 @@ const commandNamespace = '8d0f3e5c-6f0b-4c8e-9a51-3f6f0c6a7b1d';
 const maxDecisions = 5;
 const maxAppends = 3;
 const appendTimeoutMs = 10_000;
+const appendTimeoutPerEventMs = 1;
 
 export function createCommands(options: CommandsOptions): Commands {
   const { store, settled } = options;
@@ -228,9 +229,11 @@ async function append(
   writes: readonly Write[],
   options: Omit<AppendOptions, 'timeoutMs'>,
 ): Promise<Appended> {
+  const count = writes.reduce((sum, { events }) => sum + events.length, 0);
+  const timeoutMs = appendTimeoutMs + count * appendTimeoutPerEventMs;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await store.append(writes, { ...options, timeoutMs: appendTimeoutMs });
+      return await store.append(writes, { ...options, timeoutMs });
     } catch (error) {
       const isUnknown = error instanceof EventStoreError && error.code === 'UnknownOutcome';
       if (!isUnknown || attempt >= maxAppends) throw error;

@@ -1,10 +1,12 @@
 /** A restore where one append cannot hold it: a series of appends under one command, which a repeat completes. */
 import { expect } from 'chai';
+import { type EventStore, forwardedStore } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
 import { orgStream } from '../../domain/ids.ts';
-import { maxPartEvents, partsOf } from '../../src/management/append-parts.ts';
+import { partsOf } from '../../src/management/append-parts.ts';
 import { configurationOf, listOf } from '../support/configuration.ts';
 import { apiCreated } from '../support/given.ts';
+import { json } from '../support/management-refusals.ts';
 import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
 import { oneStreamAtATime } from '../support/one-stream-engine.ts';
 
@@ -82,25 +84,57 @@ describe('a restore on an engine that writes one stream at a time', () => {
   });
 });
 
+describe('a restore on an engine that writes several streams at once', () => {
+  it('is one append of thousands of events, as the set is that it takes back', async () => {
+    const appended: number[] = [];
+    const counting = (store: EventStore): EventStore => ({
+      ...forwardedStore(store),
+      append: (writes, options) => {
+        appended.push(writes.reduce((sum, { events }) => sum + events.length, 0));
+        return store.append(writes, options);
+      },
+    });
+    await using management = await startTestManagement({ wrap: counting });
+    const { append, restore, call } = configurationOf(() => management);
+    const at = await append(apiCreated({ id: 'first', orgId }));
+    const objects = Array.from({ length: 1_500 }, (_, index) => ({
+      ...{ kind: 'policy', id: `p${index}`, document: { name: `Policy ${index}` } },
+    }));
+    appended.length = 0;
+    const applied = await call('POST', '/api/config/apply', JSON.stringify({ objects }), json);
+    expect(applied.status, applied.text.slice(0, 500)).to.equal(200);
+    const answer = await restore({ at });
+    expect(answer.status, answer.text.slice(0, 500)).to.equal(200);
+    expect(appended).to.deep.equal([3_000, 3_001]);
+  }).timeout(20_000);
+});
+
 describe('the parts of a command', () => {
+  const whole = { multiStream: true, checks: true };
+  const single = { multiStream: false, checks: false };
   const write = (stream: string, events: number) => ({
     stream,
     events: Array.from({ length: events }, () => apiCreated()),
   });
-  const sizes = (multiStream: boolean, ...counts: readonly number[]) =>
+  const maxAppendEvents = 200;
+  const sizes = (can: { multiStream: boolean; checks: boolean }, ...counts: readonly number[]) =>
     partsOf(
-      { multiStream },
+      { ...can, maxAppendEvents },
       counts.map((count, index) => write(`api-${index}`, count)),
     ).map((part) => part.map(({ events }) => events.length));
 
   it('are one where the engine writes several streams at once, checks included', () =>
-    expect(sizes(true, 1, 0, 2)).to.deep.equal([[1, 0, 2]]));
-  it('are one per stream elsewhere, without checks', () => expect(sizes(false, 1, 0, 2)).to.deep.equal([[1], [2]]));
-  it('are one for one stream everywhere', () => expect(sizes(false, 3)).to.deep.equal([[3]]));
+    expect(sizes(whole, 1, 0, 2)).to.deep.equal([[1, 0, 2]]));
+  it('have no checks where the engine has none', () => {
+    expect(sizes({ multiStream: true, checks: false }, 1, 0, 2)).to.deep.equal([[1, 2]]);
+    expect(sizes(single, 3, 0)).to.deep.equal([[3]]);
+  });
+  it('are one per stream elsewhere, without checks', () => expect(sizes(single, 1, 0, 2)).to.deep.equal([[1], [2]]));
+  it('are one for one stream everywhere', () => expect(sizes(single, 3)).to.deep.equal([[3]]));
   it('are several for what is too much at once', () =>
-    expect(sizes(true, maxPartEvents - 1, 1, 1, maxPartEvents + 1)).to.deep.equal([
-      [maxPartEvents - 1, 1],
+    expect(sizes(whole, maxAppendEvents - 1, 1, 1, maxAppendEvents + 1)).to.deep.equal([
+      [maxAppendEvents - 1, 1],
       [1],
-      [maxPartEvents + 1],
+      [maxAppendEvents + 1],
     ]));
 });

@@ -16,6 +16,9 @@ import {
 /** Default of `store.max_event_bytes`. */
 export const defaultMaxEventBytes = 4 * 1024 * 1024;
 
+/** One append of so many takes two to three seconds on a slow machine; writers wait for each other for five. */
+export const maxAppendEvents = 25_000;
+
 /** P8: no page holds more payload than this, whatever its limit. */
 export const maxPageBytes = 16 * 1024 * 1024;
 

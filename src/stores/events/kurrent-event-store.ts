@@ -32,6 +32,8 @@ import { follow } from './subscription.ts';
 /** Servers before 25.1 take 1 MiB in one append, with everything around the payload. */
 const oldAppendBytes = 900 * 1024;
 const newAppendBytes = 255 * 1024 * 1024;
+/** Each stream of an append is looked at before it. */
+const maxAppendEvents = 2_000;
 const probeTimeoutMs = 5_000;
 const lookEveryMs = 1_000;
 /** A subscription outlives a server that is gone for so long; then its consumer hears of it. */
@@ -53,7 +55,10 @@ class KurrentEventStore implements EventStore {
     const { maxEventBytes = defaultMaxEventBytes, now = Date.now } = options;
     const maxAppendBytes = multiStream ? newAppendBytes : oldAppendBytes;
     this.identity = identity;
-    this.can = { multiStream, checks, gapless: false, serverFilter: true, commandRecord: false, maxEventBytes };
+    this.can = {
+      ...{ multiStream, checks, gapless: false, serverFilter: true, commandRecord: false },
+      ...{ maxEventBytes, maxAppendEvents },
+    };
     this.#client = client;
     this.#features = features;
     this.#appends = new KurrentAppends({ client, features, can: this.can, maxAppendBytes, now });

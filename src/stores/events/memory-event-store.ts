@@ -25,6 +25,7 @@ import {
   fromPosition,
   type KnownEvent,
   matches,
+  maxAppendEvents,
   maxPageBytes,
   maxScannedPositions,
   type RetentionRule,
@@ -70,6 +71,7 @@ export class MemoryEventStore implements EventStore {
       serverFilter: true,
       commandRecord: true,
       maxEventBytes,
+      maxAppendEvents,
     };
   }
 

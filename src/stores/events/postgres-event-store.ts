@@ -22,6 +22,7 @@ import {
   checkLimit,
   checkWrites,
   defaultMaxEventBytes,
+  maxAppendEvents,
   type RetentionRule,
   storeClosed,
 } from './event-rules.ts';
@@ -101,6 +102,7 @@ class PostgresEventStore implements EventStore {
       serverFilter: true,
       commandRecord: true,
       maxEventBytes: maxEventBytes ?? defaultMaxEventBytes,
+      maxAppendEvents,
     };
     this.#doorbell = new PostgresDoorbell({
       look: async () => (await headState(database)).position,

@@ -26,6 +26,7 @@ import {
   checkWrites,
   defaultMaxEventBytes,
   fromPosition,
+  maxAppendEvents,
   type RetentionRule,
   storeClosed,
 } from './event-rules.ts';
@@ -122,6 +123,7 @@ export class SqliteEventStore implements EventStore, AsyncDisposable {
       serverFilter: true,
       commandRecord: true,
       maxEventBytes,
+      maxAppendEvents,
     };
     this.cells = this.#cells();
     worker.on('message', (reply: Reply) => this.#hear(reply));
