@@ -196,19 +196,25 @@ export class SqliteLog {
   }
 
   /**
-   * Reads. After a failed write (`isSuspect`) it also commits a change that changes nothing, because only a real commit
-   * shows whether the disk takes writes again.
+   * Reads. After a failed write (`isSuspect`) it also commits as much as an append would, and takes it away again, because
+   * only a real commit shows whether the disk takes writes again.
    */
   health(isSuspect: boolean): StoreHealth {
     const head = this.headNumber();
     if (this.#isReadOnly)
       return { writable: false, readable: true, detail: `sqlite, opened for reading, head ${head}` };
     try {
-      if (isSuspect) this.database.transaction(() => this.database.exec('UPDATE log_head SET format = format'));
+      if (isSuspect) this.#tryWrite();
       return { writable: true, readable: true, detail: `sqlite, head ${head}` };
     } catch (error) {
       return { writable: false, readable: true, detail: error instanceof Error ? error.message : String(error) };
     }
+  }
+
+  #tryWrite(): void {
+    const insert = this.database.prepare('INSERT INTO cells VALUES (?, 1, ?, 0) ON CONFLICT DO UPDATE SET value = ?2');
+    this.database.transaction(() => insert.run(probeCell, '.'.repeat(probeBytes)));
+    this.database.transaction(() => this.database.prepare('DELETE FROM cells WHERE key = ?').run(probeCell));
   }
 
   /** Changes when another connection has committed. */
@@ -220,6 +226,9 @@ export class SqliteLog {
     this.database.close();
   }
 }
+
+const probeCell = 'health/probe';
+const probeBytes = 64 * 1024;
 
 const lastRevision = 2n ** 63n - 1n;
 

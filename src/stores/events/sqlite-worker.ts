@@ -1,6 +1,6 @@
 /** The one thread that touches the SQLite event log, so that no fsync stops the HTTP loop. Started by `sqlite-event-store.ts`. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { EventStoreError } from '../../../domain/event-store.ts';
+import { EventStoreError, type Position } from '../../../domain/event-store.ts';
 import { appendGroup, retain } from './sqlite-append.ts';
 import { listCells, readCell, removeCell, writeCell } from './sqlite-cells.ts';
 import { toMessage, toStoreError } from './sqlite-errors.ts';
@@ -118,13 +118,25 @@ class LogThread {
     if (isOn) this.#look(minPollMs);
   }
 
-  /** The version is the one of the last look, however long ago, so nothing that happened between is missed. */
   #look(waitMs: number): void {
-    const version = this.#log.dataVersion();
-    const hasGrown = version !== this.#version;
-    this.#version = version;
-    if (hasGrown) this.#say({ type: 'grown', head: this.#log.head() });
-    this.#poll = setTimeout(() => this.#look(hasGrown ? minPollMs : Math.min(maxPollMs, waitMs * 1.5)), waitMs);
+    const head = this.#grownTo();
+    if (head !== undefined) this.#say({ type: 'grown', head });
+    const nextMs = head === undefined ? Math.min(maxPollMs, waitMs * 1.5) : minPollMs;
+    this.#poll = setTimeout(() => this.#look(nextMs), waitMs);
+  }
+
+  /** The version is the one of the last look, however long ago, so nothing that happened between is missed. */
+  #grownTo(): Position | undefined {
+    try {
+      const version = this.#log.dataVersion();
+      if (version === this.#version) return undefined;
+      const head = this.#log.head();
+      this.#version = version;
+      return head;
+    } catch {
+      // Nobody waits for an answer here: whoever reads hears of what ails the file, and the next look may find it well.
+      return undefined;
+    }
   }
 }
 

@@ -1,12 +1,16 @@
 /** Tests what only the SQLite event store can do wrong: faults of the file, time-outs, its format on disk. */
 import { writeFileSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
+import { SqliteEventStore } from '../../../../../src/stores/events/sqlite-event-store.ts';
 import { openDatabase, type Row } from '../../../../../src/stores/sqlite.ts';
 import { usingLog } from '../../../../support/event-store-current.ts';
 import { append, event, events, fill, ids, readWholeLog, write } from '../../../../support/event-store-events.ts';
 import { failureOf } from '../../../../support/event-store-failure.ts';
 import { Follower } from '../../../../support/event-store-follower.ts';
 import { openTemporaryLog } from '../../../../support/event-store-sqlite-log.ts';
+
+const unavailable = 'StoreUnavailable';
 
 const query = (path: string, sql: string): readonly Row[] => {
   using database = openDatabase(path);
@@ -73,6 +77,18 @@ describe('the SQLite event store', () => {
       expect((await readWholeLog(store)).map(({ stream }) => stream)).to.deep.equal(['a-1', 'a-1']);
       expect(await store.command('one')).to.equal(undefined);
       expect(await store.health()).to.include({ readable: true });
+    });
+
+    it('says in health that it cannot write until there is room again', async () => {
+      const { store } = log();
+      const data = new Uint8Array(8_000);
+      const fillUp = (): Promise<never> =>
+        append(store, [write('a-1', 'any', event({ data: crypto.getRandomValues(data) }))]).then(fillUp);
+      expect(await failureOf(fillUp())).to.include({ code: 'StoreFull' });
+      expect(await store.health()).to.include({ writable: false, readable: true });
+      await store.retain('a-1', { before: 20n });
+      expect(await store.health()).to.include({ writable: true, readable: true });
+      expect(await store.cells.list('')).to.deep.equal([]);
     });
 
     it('does not let a large append take the small ones of its group with it', async () => {
@@ -218,17 +234,40 @@ describe('the SQLite event store', () => {
     });
   });
 
-  describe('when its thread ends', () => {
+  describe('while the file cannot be read for a time', () => {
     const log = usingLog(() => openTemporaryLog());
 
-    it('throws into subscriptions, refuses what comes, says so in health, and can be closed', async () => {
+    it('says so to whoever asks, ends nothing, and wakes followers when it can be read again', async () => {
       const { store, path } = log();
       await using follower = new Follower(store);
       await follower.until(() => follower.timesCaughtUp === 1);
-      // Read by the look for commits of other processes, where nobody waits for an answer.
-      query(path, 'DROP TABLE log_head');
-      expect(await failureOf(follower.done)).to.include({ code: 'StoreUnavailable' });
-      expect(await failureOf(append(store, [write('a-1', 'any', event())]))).to.include({ code: 'StoreUnavailable' });
+      query(path, 'ALTER TABLE log_head RENAME TO away');
+      // Longer than the longest pause between two looks for commits of other processes, where nobody waits for an answer.
+      for (const end = performance.now() + 200; performance.now() < end; ) {
+        expect(await failureOf(store.head()))
+          .to.include({ code: unavailable })
+          .and.to.have.property('message')
+          .that.includes('log_head');
+      }
+      query(path, 'ALTER TABLE away RENAME TO log_head');
+      const other = await log().openAgain();
+      const [made] = await fill(other, 'a-1', 1);
+      await follower.until(() => follower.events.length === 1);
+      expect(ids(follower.events)).to.deep.equal([made?.id]);
+    });
+  });
+
+  describe('when its thread ends', () => {
+    it('throws into subscriptions, refuses what comes, says so in health, and can be closed', async () => {
+      const silent = `require('node:worker_threads').parentPort.on('message', () => undefined)`;
+      const worker = new Worker(silent, { eval: true });
+      const store = new SqliteEventStore(worker, { logId: 'any', era: 0 }, { now: Date.now, maxEventBytes: 1_000 });
+      const follower = failureOf(new Follower(store).done);
+      const appending = failureOf(append(store, [write('a-1', 'any', event())]));
+      await worker.terminate();
+      expect(await appending).to.include({ code: 'UnknownOutcome' });
+      expect(await follower).to.include({ code: unavailable });
+      expect(await failureOf(append(store, [write('a-1', 'any', event())]))).to.include({ code: unavailable });
       expect(await store.health()).to.include({ writable: false, readable: false });
       await store.close();
     });
