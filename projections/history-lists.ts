@@ -51,7 +51,17 @@ export async function listRevisions(
   return { revisions: (await wholeEntries(reads, orgId, entries)).map(toRevision), next };
 }
 
-const toRevision = ({ revision, position, at, type, actor, comment, requestId, summary, state }: Entry): Revision => ({
+export const toRevision = ({
+  revision,
+  position,
+  at,
+  type,
+  actor,
+  comment,
+  requestId,
+  summary,
+  state,
+}: Entry): Revision => ({
   revision,
   position: shortPosition(position),
   at,

@@ -1,5 +1,6 @@
 /** Entries of the history that the first fold left short, made whole from the events of their streams. */
 import { isWholeApiEvent } from '../domain/api/superseding.ts';
+import type { Recorded } from '../domain/event.ts';
 import type { EventStore, StoredEvent } from '../domain/event-store.ts';
 import { type DomainEvent, decodeEvent } from '../domain/events.ts';
 import type { OrgId } from '../domain/ids.ts';
@@ -41,6 +42,20 @@ export const wholeEntries = (
   orgId: OrgId,
   entries: readonly (Entry | ShortEntry)[],
 ): Promise<readonly Entry[]> => Promise.all(entries.map((entry) => wholeEntry(reads, orgId, entry)));
+
+/** The same for one revision of an API whose history may not be folded yet: nothing but the log is read. */
+export async function entryFromLog(
+  store: Pick<EventStore, 'readStream'>,
+  recorded: Recorded<DomainEvent>,
+): Promise<Entry> {
+  const { stream, revision, event } = recorded;
+  // What is deleted was something before.
+  const before = revision === 0n ? [] : await backToWhole(store, stream, revision - 1n);
+  const known = before
+    .map(decodeEvent)
+    .reduce<AggregateState | undefined>((state, one) => stateAfter(one, state), undefined);
+  return entryOf(recorded, stateAfter(recorded, known), summarise(event, true));
+}
 
 /** Since when the object is there, which no later event repeats. */
 function madeAs(models: DocumentReader, orgId: OrgId, { stream, position }: ShortEntry): AggregateState {

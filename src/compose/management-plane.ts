@@ -104,7 +104,7 @@ export async function startManagementPlane(
     exportAudit: (range) => exportAudit(store, signer, range),
     keyHealth: () => keeper.health(),
     metrics: () => metrics.text(),
-    ...{ feed, signer, nodes },
+    ...{ feed, signer, nodes, version },
   });
   const listen = async (): Promise<string> => {
     const { address } = await server.listen();

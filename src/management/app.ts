@@ -5,6 +5,7 @@ import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { v7 } from 'uuid';
 import { nearestName } from '../../domain/errors.ts';
+import { shortPosition } from '../../domain/event-store.ts';
 import { toOrgId } from '../../domain/ids.ts';
 import { defaultTerms } from '../../domain/organisation.ts';
 import type { Log } from '../../gateway/ports.ts';
@@ -55,8 +56,7 @@ export function createApp(given: AppOptions): Koa {
     return answer(options, context, next);
   });
   for (const route of options.routes) {
-    const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    router.register(path, [route.method], async (context) => {
+    router.register(pathOf(route), [route.method], async (context) => {
       context.state['form'] = route.form;
       write(context, await serve(options, route, context));
     });
@@ -67,8 +67,10 @@ export function createApp(given: AppOptions): Koa {
   return app;
 }
 
+const pathOf = ({ path }: Route): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
 /** Around every request: its id, its error form, its log line. */
-async function answer({ log }: AppOptions, context: Context, next: () => Promise<void>): Promise<void> {
+async function answer({ log, services }: AppOptions, context: Context, next: () => Promise<void>): Promise<void> {
   const requestId = readRequestId(context.get('x-request-id'));
   context.state['requestId'] = requestId;
   context.set('x-request-id', requestId);
@@ -80,6 +82,7 @@ async function answer({ log }: AppOptions, context: Context, next: () => Promise
       form: errorForm(context),
       requestId,
       traceparent: readTraceparent(context.get('traceparent')),
+      revision: shownRevision(services),
       onFault: (fault) => log.error('management: fault', { requestId, reason: describeFault(fault) }),
     });
     write(context, reply);
@@ -89,6 +92,16 @@ async function answer({ log }: AppOptions, context: Context, next: () => Promise
   }
   const { method, path, status } = context;
   log.info('management: request', { method, path, status, requestId, ...(code === undefined ? {} : { code }) });
+}
+
+/** An error is answered also when the read models are what is broken. */
+function shownRevision({ models }: Pick<Services, 'models'>): string | undefined {
+  try {
+    const position = models.checkpoint('apis')?.position;
+    return position === undefined ? undefined : shortPosition(position);
+  } catch {
+    return undefined;
+  }
 }
 
 const describeFault = (fault: unknown): string =>
@@ -109,6 +122,7 @@ function errorForm(context: Context): ErrorForm {
 async function serve(options: Edge, route: Route, context: Context): Promise<Reply> {
   const { services, maxDefinitionBytes, compatPrefix } = options;
   const { caller, terms } = route.scope === undefined ? nobody : await authorise(options, route, route.scope, context);
+  route.checkPath?.(paramsOf(context));
   let body: Uint8Array = new Uint8Array();
   if (route.body?.isOptional && isBodyless(context.req)) body = noMembers;
   else if (route.body) {
@@ -214,12 +228,16 @@ function withWarnings(reply: Reply, warnings: readonly string[]): Reply {
   return { ...reply, headers: { ...reply.headers, 'x-svc-warnings': String(count), 'x-svc-warning': said } };
 }
 
-/** A path that is not there, or not with this method. Strangers learn neither. */
-async function refuseUnrouted({ authenticate }: AppOptions, context: Context): Promise<never> {
-  await authenticate(context.get('authorization') || undefined, behindOf(context).address);
-  const matched = (context as unknown as { readonly matched?: readonly { readonly methods: readonly string[] }[] })
-    .matched;
-  const methods = [...new Set((matched ?? []).flatMap((layer) => layer.methods))];
+type Layer = { readonly path: string; readonly methods: readonly string[] };
+
+/** A path that is not there, or not with this method. Strangers learn neither, but of what is open to them. */
+async function refuseUnrouted({ authenticate, routes }: AppOptions, context: Context): Promise<never> {
+  const { matched = [] } = context as unknown as { readonly matched?: readonly Layer[] };
+  const isOpen = routes.some(
+    (route) => route.scope === undefined && matched.some(({ path }) => path === pathOf(route)),
+  );
+  if (!isOpen) await authenticate(context.get('authorization') || undefined, behindOf(context).address);
+  const methods = [...new Set(matched.flatMap((layer) => layer.methods))];
   if (methods.length === 0) throw new Rejection('route_unknown', `There is nothing at ${context.path}`);
   throw new Rejection('method_not_allowed', `${context.method} is not possible at ${context.path}`, {
     headers: { Allow: methods.join(', ') },

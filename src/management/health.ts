@@ -39,7 +39,7 @@ export async function healthOf({ store, models, projector, keyHealth, now }: Sou
     details['store'] = part('fail', 'datastore', 'does not answer');
   }
   const keys = keyHealth();
-  details['secrets'] = part(keys.status, 'datastore', keys.output);
+  details['keyring'] = part(keys.status, 'datastore', keys.output);
   for (const { name, state, lag, reason, parked } of await statusOf(projector)) {
     const isWell = state === 'live' || state === 'standby' || state === 'rebuilding';
     const status = isWell && parked.length === 0 ? 'pass' : 'warn';

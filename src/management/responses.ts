@@ -28,12 +28,14 @@ export type ErrorContext = {
   readonly form: ErrorForm;
   readonly requestId: string;
   readonly traceparent?: string | undefined;
+  /** Up to which position reads of this node show the log; undefined when they cannot say. */
+  readonly revision?: string | undefined;
   /** Told of faults of the program, never of refusals. */
   readonly onFault: (error: unknown) => void;
 };
 
 /** A fault of the program is a 500 without detail: its text may hold what nobody outside should read. */
-export function errorReply(error: unknown, { form, requestId, traceparent, onFault }: ErrorContext): Reply {
+export function errorReply(error: unknown, { form, requestId, traceparent, revision, onFault }: ErrorContext): Reply {
   let rejection = toRejection(error);
   if (!rejection) {
     onFault(error);
@@ -58,6 +60,7 @@ export function errorReply(error: unknown, { form, requestId, traceparent, onFau
       code,
       errors: rejection.problems.slice(0, maxProblems).map((problem) => ({ ...problem })),
       ...rejection.members,
+      ...(revision === undefined ? {} : { revision }),
       ...(traceparent === undefined ? {} : { traceparent }),
     },
   };

@@ -69,6 +69,8 @@ export type Services = {
   readonly judgeReport: (report: Json) => readonly string[];
   /** Aborts when the server stops: ends every wait. */
   readonly stopping: AbortSignal;
+  /** Of the program. */
+  readonly version: string;
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
   /** Entries on one page of the certificate list. */
   readonly pageSize: number;
@@ -119,6 +121,8 @@ export type Route = {
   /** How it answers errors to clients that ask for nothing special. */
   readonly form: ErrorForm;
   readonly parameters: readonly Parameter[];
+  /** Before anything is read of the body: throws for a path that names nothing that this route is about. */
+  readonly checkPath?: (params: Call['params']) => void;
   readonly body?: RouteBody;
   /** About several APIs, of which it shows those that the caller's token is for. */
   readonly isNarrowed?: true;

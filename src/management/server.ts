@@ -90,6 +90,7 @@ export type ManagementOptions = {
   readonly exportAudit: ExportAudit;
   readonly keyHealth: () => KeyHealth;
   readonly metrics: Services['metrics'];
+  readonly version: string;
   /** What gateways get, and the key that signs it for those in other processes. */
   readonly feed: ManagementFeed;
   readonly signer: FeedSigner;
@@ -162,6 +163,7 @@ function createServices(
     exportAudit,
     keyHealth,
     metrics,
+    version,
     feed,
     signer,
     nodes,
@@ -196,8 +198,7 @@ function createServices(
     judgeObject: createJudgeObject(),
     restoreCommand: createRestoreCommand({ store, models, projector, secrets, now, ...checks }),
     exportAudit,
-    keyHealth,
-    metrics,
+    ...{ keyHealth, version, metrics },
     feed: createSignedFeed(feed, signer, now, createSealSecrets(secrets, signer)),
     nodes,
     reloadWaits: createReloadWaits(),

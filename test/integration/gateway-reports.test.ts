@@ -226,7 +226,7 @@ describe('reports of gateways', () => {
     });
 
     it('knows no API that is not there', async () => {
-      expect((await management.call('GET', '/api/apis/nothing/rollout')).json).to.include({ code: 'api_unknown' });
+      expect((await management.call('GET', '/api/apis/nothing/rollout')).json).to.include({ Message: 'API not found.' });
     });
   });
 

@@ -25,7 +25,7 @@ describe('a token of a gateway', () => {
     const renamed = await management.call('PUT', `/api/tokens/${id}`, '{"name":"edge"}', json);
     expect(renamed.json).to.include({ name: 'edge', node: 'edge-1' });
     const moved = await management.call('PUT', `/api/tokens/${id}`, '{"node":"edge-2"}', json);
-    expect([moved.status, moved.json['Message']]).to.deep.equal([
+    expect([moved.status, moved.json['detail']]).to.deep.equal([
       400,
       'request malformed: /node must NOT have additional properties',
     ]);

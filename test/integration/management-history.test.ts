@@ -8,6 +8,8 @@ import { eventually } from '../support/eventually.ts';
 import { named } from '../support/management-refusals.ts';
 import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
 
+const mergePatch = { 'content-type': 'application/merge-patch+json' };
+
 describe('the management API of history', () => {
   let management: TestManagement;
   before(async () => {
@@ -51,6 +53,21 @@ describe('the management API of history', () => {
         '/one/',
       );
       expect((await call('GET', '/api/apis/one/revisions/9')).status).to.equal(404);
+    });
+
+    it('shows one revision with everything that the list says of it, deleted or not', async () => {
+      await create('whole');
+      await call('PATCH', '/api/apis/streams/whole', { info: { title: 'W' } }, mergePatch);
+      const off = { 'x-svc-api-gateway': { info: { state: { active: false, internal: true } } } };
+      await call('PATCH', '/api/apis/streams/whole', off, mergePatch);
+      await call('DELETE', '/api/apis/streams/whole');
+      await create('whole');
+      const listed = (await call('GET', '/api/apis/whole/revisions')).json['revisions'] as readonly JsonObject[];
+      expect(listed.map(({ type }) => type)).to.include.members(['ApiDefinitionDeleted', 'ApiDeactivated']);
+      for (const entry of listed) {
+        const one = await call('GET', `/api/apis/whole/revisions/${entry['revision']}`);
+        expect(one.json, one.text).to.deep.include(entry);
+      }
     });
 
     it('is paged by a cursor and a Link', async () => {
@@ -217,8 +234,10 @@ describe('the management API of history', () => {
     it('names its parts and the revision', async () => {
       const { headers } = await create('healthy');
       const health = (await (await open('/healthz')).json()) as JsonObject;
+      expect(health).to.include({ version: '0.1.0-test', description: 'management plane of svc' });
       expect(health['details']).to.include.keys(
         'store',
+        'keyring',
         'projections:apis',
         'projections:certs',
         'projections:history',
@@ -230,6 +249,15 @@ describe('the management API of history', () => {
       expect((await fetch(`${management.url}/livez`, { method: 'HEAD' })).status).to.equal(200);
       const post = await call('POST', '/livez', '', { 'content-type': 'text/plain' });
       expect([post.status, post.headers.get('allow')]).to.deep.equal([405, 'HEAD, GET']);
+    });
+
+    it('refuses other methods of a stranger too, to whom everything else is 401', async () => {
+      const statusOf = async (method: string, path: string) =>
+        (await fetch(`${management.url}${path}`, { method })).status;
+      for (const path of ['/livez', '/readyz', '/healthz', '/metrics', '/docs', '/docs/problems/internal'])
+        expect(await statusOf('DELETE', path), path).to.equal(405);
+      for (const path of ['/api/audit', '/api/nothing', '/livez/more'])
+        expect(await statusOf('DELETE', path), path).to.equal(401);
     });
 
     it('fails when the store does not answer, while reads go on', async () => {

@@ -45,6 +45,17 @@ describe('PATCH of a definition refuses', () => {
       ...(['PATCH', known] as const),
       { openapi: '3.0.3', info: { title: 'x', version: '1' } },
     ]),
+    ...(['oas', 'streams'] as const).flatMap((kind) => [
+      of(`a change of no API at all among ${kind}`, [400, 'id_invalid'], 'Must specify an apiID to patch', [
+        ...(['PATCH', `/api/apis/${kind}`] as const),
+        openApi(),
+        json,
+      ]),
+      of(`a replacement of no API at all among ${kind}`, [400, 'id_invalid'], 'Must specify an apiID to update', [
+        ...(['PUT', `/api/apis/${kind}/`] as const),
+        openApi(),
+      ]),
+    ]),
     of('an extension of null', invalid, `${gateway}: must be an object`, [
       'PATCH',
       known,

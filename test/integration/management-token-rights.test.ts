@@ -158,7 +158,7 @@ describe('what tokens may do', () => {
         const before = await management.store.head();
         const answer = await ask('/api/tokens', { name: 'x', ...request });
         expect([answer.status, answer.headers.get('x-svc-error-code')]).to.deep.equal([403, 'token_exceeds']);
-        expect(answer.json['Message']).to.match(text);
+        expect(answer.json['detail']).to.match(text);
         expect(await management.store.head()).to.equal(before);
       });
     }
@@ -168,7 +168,7 @@ describe('what tokens may do', () => {
       for (const end of [inDays(400), '9999-01-01T00:00:00Z']) {
         const answer = await ask('/api/tokens', { name: 'x', expiresAt: end });
         expect([answer.status, answer.headers.get('x-svc-error-code')]).to.deep.equal([403, 'token_exceeds']);
-        expect(answer.json['Message']).to.match(/^expiresAt: a later end needs .* the longest end .* is 20/);
+        expect(answer.json['detail']).to.match(/^expiresAt: a later end needs .* the longest end .* is 20/);
       }
       const ends = inDays(30);
       const brief = await issue(management, { scopes: ['tokens:write'], expiresAt: ends });

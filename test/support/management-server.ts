@@ -139,6 +139,7 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
     orgId,
     keyHealth: () => ({ status: 'pass', output: 'not looked at' }),
     metrics: () => metrics.text(),
+    version: '0.1.0-test',
     exportAudit: (range) => exportAudit(chained, signer, range),
     ...{ feed, signer, nodes: { ...nodes, ...options.nodes } },
     log,

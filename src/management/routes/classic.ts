@@ -11,6 +11,7 @@ import { createdAnswer, documentedAnswer, writeErrors } from '../definition-rows
 import { unwrapped } from '../definitions/classic-commands.ts';
 import { patchTypes, readPatchBody } from '../definitions/patch-body.ts';
 import { sha256Hex } from '../derived-fields.ts';
+import { Rejection } from '../errors.ts';
 import * as parameter from '../parameters.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, RouteBody, Services } from '../route.ts';
@@ -42,6 +43,13 @@ async function create(call: Call, { commands, apiCommands, newId }: Services): P
   const change = { type: 'CreateApi', kind: 'classic', apiId, dbId, body, remarks, acceptLoss } as const;
   return commands.run(commandContext(call), apiCommands(change, apiWriteOptions(call)));
 }
+
+/** `/api/apis/oas` and `/api/apis/streams` are no APIs: whoever changes one has left out which. */
+const demandId =
+  (what: string): NonNullable<Route['checkPath']> =>
+  ({ apiId }) => {
+    if (apiId === 'oas' || apiId === 'streams') throw new Rejection('id_invalid', `Must specify an apiID to ${what}`);
+  };
 
 const named = (call: Call): ApiId => toApiId(call.params['apiId'] ?? '');
 
@@ -128,6 +136,7 @@ export const classicRoutes: readonly Route[] = [
     operationId: 'replaceClassicApi',
     summary: 'Replaces a Classic definition with the body',
     ...written,
+    checkPath: demandId('update'),
     body,
     isDefinition: true,
     parameters,
@@ -141,6 +150,7 @@ export const classicRoutes: readonly Route[] = [
     operationId: 'patchClassicApi',
     summary: 'Changes parts of a Classic definition',
     ...written,
+    checkPath: demandId('patch'),
     body: {
       ...body,
       types: [...patchTypes],

@@ -25,9 +25,11 @@ async function health(_: Call, services: Services): Promise<Reply> {
     status: status === 'fail' ? 503 : 200,
     type: 'application/health+json',
     headers: { 'x-svc-revision': shortPosition(revision) },
-    body: { status, description: 'management plane of svc', revision: shortPosition(revision), details } as Json,
+    body: { status, ...about(services), revision: shortPosition(revision), details } as Json,
   };
 }
+
+const about = ({ version }: Pick<Services, 'version'>) => ({ version, description: 'management plane of svc' });
 
 async function metrics(_: Call, services: Services): Promise<Reply> {
   const { type, text } = await services.metrics();
@@ -76,7 +78,7 @@ export const metaRoutes: readonly Route[] = [
       description: 'health+json',
       type: 'application/health+json',
       schema: statusSchema,
-      example: { status: 'pass', description: 'management plane of svc', revision: '12', details: {} },
+      example: { status: 'pass', ...about({ version: '0.1.0' }), revision: '12', details: {} },
     },
     handle: health,
   },

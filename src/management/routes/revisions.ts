@@ -5,7 +5,8 @@ import type { Json, JsonObject, Recorded } from '../../../domain/event.ts';
 import { type StoredEvent, shortPosition } from '../../../domain/event-store.ts';
 import { decodeEvent } from '../../../domain/events.ts';
 import { type ApiId, apiStream, toApiId } from '../../../domain/ids.ts';
-import { listRevisions } from '../../../projections/history-lists.ts';
+import { listRevisions, toRevision as shownRevision } from '../../../projections/history-lists.ts';
+import { entryFromLog } from '../../../projections/whole-entries.ts';
 import { readOptions } from '../bodies/bodies.ts';
 import { type Call, checkComment, commandContext, cursorParameter, numberParameter } from '../call.ts';
 import { apiWriteOptions } from '../command-options.ts';
@@ -62,32 +63,26 @@ async function show(call: Call, { store, models, projector, now }: Services): Pr
   const recorded = decodeEvent(stored) as Recorded<ApiEvent>;
   if (recorded.event.orgId !== call.caller.orgId) throw apiUnknown();
   const { state } = await loadApi(store, apiId, revision);
-  const { actorType: type = '', actorId: id = '' } = recorded.meta;
-  const actor = namedActor(models, call.caller.orgId, { type, id });
+  const entry = shownRevision(await entryFromLog(store, recorded));
+  const actor = namedActor(models, call.caller.orgId, entry.actor);
   const headers = { ETag: etagOf(revision, store.identity.era), 'x-svc-revision': shortPosition(recorded.position) };
   return {
     status: 200,
     headers,
-    body: { ...entryOf(recorded), actor, document: state.exists ? state.document : null },
+    body: { ...entry, ...detailsOf(recorded), actor, document: state.exists ? state.document : null },
   };
 }
 
-function entryOf({ event, revision, position, at, meta }: Recorded<ApiEvent>): JsonObject {
+/** What the list leaves out. */
+function detailsOf({ event, meta }: Recorded<ApiEvent>): JsonObject {
   const isWhole = 'document' in event;
   return {
-    revision: Number(revision),
-    position: shortPosition(position),
-    at: at.toISOString(),
-    type: event.type,
-    comment: meta['comment'] ?? '',
-    requestId: meta['requestId'] ?? '',
     commandId: meta['commandId'] ?? '',
     diff: isWhole ? (event.diff ?? []) : [],
     diffOmitted: isWhole && event.diffOmitted === true,
     warnings: isWhole ? event.warnings.map((warning): Json => ({ ...warning })) : [],
     pruned: isWhole ? event.prunedOperations : [],
     intent: event.type === 'ApiDefinitionPatched' ? { ...event.intent } : null,
-    ...('docSha256' in event ? { docSha256: event.docSha256 } : {}),
   };
 }
 
@@ -173,6 +168,7 @@ const exampleChange = [{ op: 'replace', path: '/x-svc-api-gateway/upstream/url',
 const exampleRevision = {
   ...{ revision: 3, position: '12', at: '2026-01-01T00:00:00.000Z', type: 'ApiDefinitionPatched' },
   ...{ actor: { type: 'token', id: 'bootstrap' }, comment: 'the new upstream', requestId: '1', commandId: '2' },
+  ...{ summary: ['upstream: upstream URL changed'], docSha256: 'ab'.repeat(32), active: true, internal: false },
   ...{ diff: exampleChange, diffOmitted: false, warnings: [], pruned: [], intent: null, document: null },
 };
 

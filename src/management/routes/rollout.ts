@@ -92,7 +92,7 @@ export const rolloutRoutes: readonly Route[] = [
     summary: 'Which gateways run the current revision of an API',
     tag: 'gateways',
     scope: 'gateways:read',
-    form: 'problem',
+    form: 'documented',
     parameters: [
       queryParameter('wait', 'Milliseconds to wait until no gateway is behind.', {
         ...{ type: 'integer', minimum: 0, maximum: maxWaitMs, default: 0 },

@@ -130,8 +130,8 @@ const issuedSchema = { $ref: '#/components/schemas/IssuedToken' };
 const termsSchema = { type: 'object', required: Object.keys(terms) };
 
 const json = { types: ['application/json'], maxBytes: 256 * 1024 };
-const reading = { tag: 'tokens', form: 'documented', scope: 'tokens:read' } as const;
-const writing = { tag: 'tokens', form: 'documented', scope: 'tokens:write' } as const;
+const reading = { tag: 'tokens', form: 'problem', scope: 'tokens:read' } as const;
+const writing = { tag: 'tokens', form: 'problem', scope: 'tokens:write' } as const;
 
 export const tokenRoutes: readonly Route[] = [
   {

@@ -26,6 +26,37 @@ describe('a fault of the program', () => {
   });
 });
 
+describe('a refusal in problem form', () => {
+  it('says up to which position reads of the node show the log, on own routes and where it is asked for', async () => {
+    await using management = await startTestManagement();
+    const made = await management.call('POST', '/api/policies', '{"name":"Gold"}', {
+      'content-type': 'application/json',
+    });
+    const revision = made.headers.get('x-svc-revision');
+    const asked = { accept: 'application/problem+json' };
+    for (const [path, headers] of [
+      ['/api/audit/9999'],
+      ['/api/tokens/nobody'],
+      ['/api/apis/nothing', asked],
+    ] as const) {
+      const answer = await management.call('GET', `${path}?minRevision=${revision}`, undefined, headers);
+      expect([answer.status, answer.headers.get('content-type')], path).to.deep.equal([
+        404,
+        'application/problem+json',
+      ]);
+      expect(answer.json, path).to.include({ status: 404, revision });
+    }
+  });
+
+  it('is none on documented routes, the rollout of an API among them', async () => {
+    await using management = await startTestManagement();
+    for (const path of ['/api/apis/nothing/rollout', '/api/apis/nothing', `/api/keys/${'a'.repeat(64)}`]) {
+      const { json } = await management.call('GET', path);
+      expect(json, path).to.include({ Status: 'Error', Meta: null });
+    }
+  });
+});
+
 describe('the limits of a token', () => {
   it('stand in every answer, refusals included', async () => {
     await using management = await startTestManagement({ settings: { rateLimit: { rate: 1, burst: 10 } } });
