@@ -13,7 +13,7 @@ import { DeliveryExchange } from './events/exchange.ts';
 import { GatewayEvents } from './events/gateway-events.ts';
 import type { OpenOutbox } from './events/outbox.ts';
 import { type RetryPolicy, webhookRetries } from './events/verdict.ts';
-import type { Feed, GatewayReport, SnapshotSource } from './feed/feed.ts';
+import type { Feed, GatewayReport, GroupReload, SnapshotSource } from './feed/feed.ts';
 import type { Generation } from './feed/generation.ts';
 import { diskGenerations } from './feed/generations.ts';
 import type { HeldSnapshot } from './feed/held.ts';
@@ -28,18 +28,10 @@ import { ControlServer } from './http/control.ts';
 import { ProxyServer } from './http/server.ts';
 import type { Clock, Counters, Log } from './ports.ts';
 import { Reloads } from './reload.ts';
+import { createReloadRequests } from './reload-requests.ts';
 import { defaultGatewaySettings, type GatewaySettings } from './settings.ts';
 import { keyChecks } from './stack.ts';
-import {
-  configOf,
-  healthOf,
-  helloOf,
-  readinessOf,
-  reloadAnswer,
-  reportOf,
-  revisionNumber,
-  type Standing,
-} from './standing.ts';
+import { configOf, healthOf, helloOf, readinessOf, reportOf, type Standing } from './standing.ts';
 import { Agents } from './upstream/agents.ts';
 
 type Address = { readonly host: string; readonly port: number };
@@ -60,6 +52,8 @@ export type GatewayOptions = {
   /** Open secrets: where the key ring is, in the process of management, and what is sealed for this node in one of its own. */
   readonly openSecrets?: VaultOptions['open'];
   readonly nodeKey?: VaultOptions['key'];
+  /** Has every gateway of the group of this node asked to reload. */
+  readonly reloadGroup?: (() => Promise<GroupReload>) | undefined;
   /** Where events wait for webhooks; opened when the first handler needs it. Without it none is called. */
   readonly openOutbox?: OpenOutbox | undefined;
   /** When events that were not delivered are tried again. Default: as the design has it. */
@@ -161,14 +155,6 @@ class RunningGateway implements Gateway {
       hello: () => JSON.stringify(helloOf(this.#standing())),
       ...{ log, clock, ...settings },
     });
-    this.#control = new ControlServer({
-      readiness: () => readinessOf(this.#standing(), this.#stopping !== undefined),
-      revision: () => this.#compiled?.table.revision ?? '0',
-      health: () => healthOf(this.#standing()),
-      config: () => configOf(this.#standing()),
-      reload: (wait) => this.#reload(wait),
-      secret: () => this.#controlSecret,
-    });
     this.#reloads = new Reloads({
       refresh: () => this.#subscription.refresh(),
       renew: () => this.#renew(),
@@ -176,6 +162,19 @@ class RunningGateway implements Gateway {
       self: { node: options.node, group: settings.group },
       followed: () => this.#reports.now(),
       ...{ clock, log },
+    });
+    const requests = createReloadRequests({
+      ...{ reloads: this.#reloads, compiled: () => this.#compiled, askGroup: options.reloadGroup },
+      ...{ group: settings.group, reached: (position, signal) => this.waitForRevision(position, signal) },
+    });
+    this.#control = new ControlServer({
+      readiness: () => readinessOf(this.#standing(), this.#stopping !== undefined),
+      revision: () => this.#compiled?.table.revision ?? '0',
+      health: () => healthOf(this.#standing()),
+      config: () => configOf({ node: options.node, ...settings }, this.#standing()),
+      reload: (wait) => requests.reload(wait),
+      reloadGroup: (wait) => requests.reloadGroup(wait),
+      secret: () => this.#controlSecret,
     });
     this.#subscription = new Subscription({
       generations: this.#vault.behindDisk(diskGenerations(join(directory, 'generations'), log, trust)),
@@ -300,16 +299,6 @@ class RunningGateway implements Gateway {
     this.events.over(context);
     if (context.access) this.#callers.saw(context.access, context.arrivedMs);
     if (context.route.definition.trafficLogs) this.#recorder?.record(this.#makeRecord, context);
-  }
-
-  async #reload(wait: string | undefined): Promise<unknown> {
-    const isAwaited = wait === 'true' || (wait !== undefined && /^\d+$/.test(wait));
-    const reloading = this.#reloads.look();
-    if (!isAwaited) return { status: 'ok', message: '', revision: revisionNumber(this.#compiled), apis: [] };
-    const { faults } = await reloading;
-    if (wait !== 'true')
-      await this.waitForRevision(wait.padStart(this.#progress.position.length, '0'), AbortSignal.timeout(30_000));
-    return reloadAnswer(this.#compiled, faults);
   }
 
   #standing(): Standing {

@@ -32,7 +32,7 @@ export class Reloads {
   readonly #options: ReloadsOptions;
   readonly #ending = new AbortController();
   #lastMs = Number.NEGATIVE_INFINITY;
-  #running: Promise<unknown> = Promise.resolve();
+  #running: Promise<Pick<Reloaded, 'faults'>> = Promise.resolve(nothing);
   #next: { readonly asked: Asked[]; readonly done: Promise<Reloaded> } | undefined;
   /** Ids of the requests in the last snapshot. */
   #known: ReadonlySet<string> | undefined;
@@ -40,6 +40,11 @@ export class Reloads {
 
   constructor(options: ReloadsOptions) {
     this.#options = options;
+  }
+
+  /** Resolves when what was asked for until now is done. */
+  get idle(): Promise<Pick<Reloaded, 'faults'>> {
+    return this.#running;
   }
 
   get last(): ReloadReport | undefined {
@@ -81,7 +86,7 @@ export class Reloads {
     const all = [asked];
     const done = this.#running.then(() => this.#runAll(all));
     this.#next = { asked: all, done };
-    this.#running = done.catch(() => undefined);
+    this.#running = done.catch(() => nothing);
     return done;
   }
 
@@ -121,6 +126,8 @@ export class Reloads {
     }
   }
 }
+
+const nothing: Pick<Reloaded, 'faults'> = { faults: [] };
 
 /** What this node is to requests. */
 type Addressed = { readonly node: string; readonly group: string };

@@ -25,7 +25,7 @@ export type Standing = {
   readonly nowMs: number;
 };
 
-export const revisionNumber = (compiled: Compiled | undefined): number => Number(compiled?.table.revision ?? 0);
+const revisionNumber = (compiled: Compiled | undefined): number => Number(compiled?.table.revision ?? 0);
 
 const secondsOf = (ms: number | undefined): number | undefined =>
   ms === undefined ? undefined : Math.round(ms / 1_000);
@@ -97,7 +97,7 @@ function eventHealth({ isOpen, waiting, counts }: EventStanding): Readonly<Recor
 }
 
 /** For the control listener; addresses without credentials. */
-export function configOf({ compiled, position, source, events }: Standing): unknown {
+export function configOf(who: Named, { version, compiled, position, source, events }: Standing): unknown {
   const apis = [...(compiled?.apis.values() ?? [])].map(({ object, route, steps, own }) => {
     const { apiId: id, name, domain, listenPath, active, internal, upstream } = route.definition;
     const { revision, sha256 } = object;
@@ -110,17 +110,36 @@ export function configOf({ compiled, position, source, events }: Standing): unkn
     const inside = versions ? { versions } : {};
     return { ...what, revision, sha256, upstream: withoutCredentials(upstream.url), steps, ...inside };
   });
-  const errors = compiled?.rejected ?? [];
-  return { revision: revisionNumber(compiled), position, source, apis, errors, events: events.byTarget };
+  const errors = (compiled?.rejected ?? []).map(bounded);
+  const { node, group, tags } = who;
+  return {
+    ...{ node, group, tags, version, revision: revisionNumber(compiled), position, source: source ?? 'none' },
+    ...{ apis, errors, events: events.byTarget },
+  };
 }
 
-/** To who waited for a reload on the control listener. */
-export function reloadAnswer(compiled: Compiled | undefined, faults: readonly string[]): unknown {
-  const apis = compiled?.results ?? [];
+export type ReloadAnswer = {
+  readonly status: 'ok' | 'partial';
+  readonly message: string;
+  readonly revision: number;
+  readonly apis: Compiled['results'];
+};
+
+/** To who asked for a reload on the control listener and does not wait for it. */
+export const requestTaken = (compiled: Compiled | undefined): ReloadAnswer => ({
+  ...{ status: 'ok', message: '', revision: revisionNumber(compiled), apis: [] },
+});
+
+/** To who waited for it. */
+export function reloadAnswer(compiled: Compiled | undefined, faults: readonly string[]): ReloadAnswer {
+  const apis = (compiled?.results ?? []).map(clearResult);
   const isWhole = faults.length === 0 && apis.every(({ result }) => result !== 'rejected');
   const status = isWhole ? 'ok' : 'partial';
   return { status, message: clear(faults.join('; ')), revision: revisionNumber(compiled), apis };
 }
+
+/** The node, as others call it. */
+type Named = Pick<GatewayReport, 'node' | 'group' | 'tags'>;
 
 type Self = Pick<GatewayReport, 'node' | 'run' | 'startedAt' | 'group' | 'tags' | 'deliveries'>;
 
@@ -155,6 +174,9 @@ const clearReload = ({ errors, message, ...reload }: ReloadReport): ReloadReport
   ...(errors ? { errors: errors.map(bounded) } : {}),
   ...(message === undefined ? {} : { message: clear(message) }),
 });
+
+const clearResult = (result: Compiled['results'][number]): Compiled['results'][number] =>
+  result.message === undefined ? result : { ...result, message: clear(result.message) };
 
 const clear = (text: string): string => (withoutCredentials(text) ?? '').slice(0, maxTextLength);
 

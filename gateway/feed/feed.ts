@@ -24,6 +24,9 @@ export interface Feed {
   report(report: GatewayReport): Promise<void>;
 }
 
+/** A request to all gateways of a group. `revision` is its position without leading zeros. */
+export type GroupReload = { readonly reloadId: string; readonly revision: string };
+
 /** Where the configuration came from that runs. */
 export type SnapshotSource = 'disk' | 'seed' | 'feed';
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
 import type { Agent } from 'undici';
 import { shortPosition } from '../../domain/event-store.ts';
-import { type Feed, FeedRefusal, type GatewayReport } from './feed.ts';
+import { type Feed, FeedRefusal, type GatewayReport, type GroupReload } from './feed.ts';
 import type { NodeKey } from './node-key.ts';
 import type { Trust } from './trust.ts';
 
@@ -29,6 +29,8 @@ type Access = Pick<HttpFeedOptions, 'token' | 'ca'>;
 export type HttpFeed = Feed & {
   /** From the next question on. */
   renew(access: Access): void;
+  /** Has every gateway of the group of the node asked to reload. */
+  reloadGroup(node: string): Promise<GroupReload>;
   close(): Promise<void>;
 };
 
@@ -78,6 +80,14 @@ export function createHttpFeed(options: HttpFeedOptions): HttpFeed {
         void before.close();
       }
       access = next;
+    },
+    async reloadGroup(node) {
+      const path = `/api/gateways/${encodeURIComponent(node)}/reload-group`;
+      const { status, body } = await ask('POST', path, { signal: AbortSignal.timeout(10_000) });
+      const { reloadId, revision } = partsOf(body);
+      const isTaken = status === 202 && typeof reloadId === 'string' && typeof revision === 'string';
+      if (!isTaken) throw refusalOf(status, body, url);
+      return { reloadId, revision };
     },
     close: () => agent.destroy(),
   };

@@ -17,6 +17,8 @@ export type ControlOptions = {
   readonly config: () => unknown;
   /** `wait`: `true`, a revision, or nothing. */
   readonly reload: (wait: string | undefined) => Promise<unknown>;
+  /** Passes the request on to every gateway of the group. `wait`: until this one has followed it. */
+  readonly reloadGroup: (wait: string | undefined) => Promise<unknown>;
   /** Bearer token of `/svc/…`; without it these routes are for loopback only. */
   readonly secret: () => string | undefined;
 };
@@ -59,9 +61,9 @@ export class ControlServer {
     if (!url) return notFound;
     const { pathname, searchParams } = url;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const { readiness, revision, health, config, reload } = this.#options;
-    const isReload = pathname === '/svc/reload';
-    if (!['/livez', '/readyz', '/healthz', '/svc/config', '/svc/reload'].includes(pathname)) return notFound;
+    const { readiness, revision, health, config, reload, reloadGroup } = this.#options;
+    const isReload = pathname === '/svc/reload' || pathname === '/svc/reload/group';
+    if (!(isReload || ['/livez', '/readyz', '/healthz', '/svc/config'].includes(pathname))) return notFound;
     if (!isRead && !(isReload && request.method === 'POST')) return notAllowed(isReload);
     if (pathname.startsWith('/svc/') && !this.#isAdministrator(request)) return forbidden;
     switch (pathname) {
@@ -77,6 +79,8 @@ export class ControlServer {
       }
       case '/svc/config':
         return { status: 200, body: config() };
+      case '/svc/reload/group':
+        return { status: 200, body: await reloadGroup(waitOf(searchParams)) };
       default:
         return { status: 200, body: await reload(waitOf(searchParams)) };
     }

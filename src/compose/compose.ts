@@ -82,7 +82,7 @@ async function startTraffic(
   if (roles.includes('gateway')) {
     const { startGatewayRole } = await import('./gateway.ts');
     const { url, controlUrl } = await startGatewayRole(settings, {
-      source: openSource(settings, management?.feed, log, stack),
+      source: openSource(settings, management, log, stack),
       // What another management plane sends is sealed for the key of this node.
       openSecrets: settings.gateway.managementUrl === undefined ? management?.openSecrets : undefined,
       records,

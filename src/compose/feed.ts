@@ -1,7 +1,7 @@
 /** Where a gateway gets its configuration: from the management plane of the same process, or over HTTP from another one. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Feed } from '../../gateway/feed/feed.ts';
+import type { Feed, GroupReload } from '../../gateway/feed/feed.ts';
 import { createHttpFeed } from '../../gateway/feed/http-feed.ts';
 import { type NodeKey, openNodeKey } from '../../gateway/feed/node-key.ts';
 import { seedFrom } from '../../gateway/feed/seed.ts';
@@ -17,20 +17,25 @@ export type Source = {
   readonly trust?: Trust;
   readonly nodeKey?: NodeKey;
   readonly seed?: () => Promise<SignedSnapshot>;
+  /** Has every gateway of the group of this node asked to reload. */
+  readonly reloadGroup: () => Promise<GroupReload>;
   /** Takes the node token and the authorities of management anew. Throws when they do not read. */
   readonly renewAccess?: (settings: Settings) => void;
 };
 
+/** Management in the same process. */
+export type LocalSource = { readonly feed: Feed; reloadGroup(node: string): Promise<GroupReload> };
+
 /** `local` is the feed of this process, when it runs management. Throws when there is neither that nor an address. */
 export function openSource(
   settings: Settings,
-  local: Feed | undefined,
+  local: LocalSource | undefined,
   log: ProcessLog,
   stack: AsyncDisposableStack,
 ): Source {
   const { managementUrl, managementKeyFile, configSeed } = settings.gateway;
   if (managementUrl === undefined) {
-    if (local) return { feed: local };
+    if (local) return { feed: local.feed, reloadGroup: () => local.reloadGroup(nodeIdOf(settings)) };
     throw new Error(
       '--role gateway without --role management needs gateway.management_url and gateway.node_token: where the configuration comes from',
     );
@@ -43,7 +48,8 @@ export function openSource(
   stack.defer(() => feed.close());
   const renewAccess = ({ gateway }: Settings): void => feed.renew(accessOf(gateway));
   const seed = configSeed === undefined ? {} : { seed: () => seedFrom(configSeed, trust) };
-  return { feed, trust, nodeKey, renewAccess, ...seed };
+  const reloadGroup = (): Promise<GroupReload> => feed.reloadGroup(nodeIdOf(settings));
+  return { feed, trust, nodeKey, renewAccess, reloadGroup, ...seed };
 }
 
 function openHttpFeed(

@@ -9,7 +9,7 @@ import { secretsFrom } from '../management/definitions/definition-secrets.ts';
 import { createFeed } from '../management/fleet/feed.ts';
 import { createNodes } from '../management/fleet/nodes.ts';
 import { sealerOf } from '../management/held-secrets.ts';
-import { createManagement } from '../management/server.ts';
+import { createManagement, type Management } from '../management/server.ts';
 import { exportAudit } from '../stores/integrity/export-audit.ts';
 import { measuredEventStore } from '../stores/measured-event-store.ts';
 import type { SqliteReadModels } from '../stores/models/sqlite-read-models.ts';
@@ -28,6 +28,7 @@ import { startReactors } from './reactors.ts';
 export type ManagementRole = {
   readonly adminToken: AdminToken;
   readonly feed: ReturnType<typeof createFeed>;
+  readonly reloadGroup: Management['reloadGroup'];
   readonly store: EventStore;
   readonly models: SqliteReadModels;
   /** For the gateway of this process. */
@@ -111,7 +112,8 @@ export async function startManagementPlane(
     stack.defer(() => server.stop());
     return address;
   };
-  return { adminToken, feed, store, models, openSecrets: secretsFrom(keyRing), listen };
+  const { reloadGroup } = server;
+  return { adminToken, feed, reloadGroup, store, models, openSecrets: secretsFrom(keyRing), listen };
 }
 
 async function openRing(settings: Settings, log: ProcessLog, stack: AsyncDisposableStack): Promise<KeyRing> {

@@ -2,10 +2,11 @@
 import { v7 } from 'uuid';
 import type { PublicGateway } from '../../domain/api/servers.ts';
 import type { EventStore } from '../../domain/event-store.ts';
-import type { OrgId, TokenId } from '../../domain/ids.ts';
+import { type OrgId, type TokenId, toNodeId } from '../../domain/ids.ts';
 import type { SharedCells } from '../../domain/shared-cells.ts';
 import { createCheckApi } from '../../gateway/check-api.ts';
 import type { SenderOptions, SendWebhook } from '../../gateway/events/webhook-sender.ts';
+import type { GroupReload } from '../../gateway/feed/feed.ts';
 import type { FeedSigner } from '../../gateway/feed/signed.ts';
 import { trustedNetworks } from '../../gateway/http/trusted-networks.ts';
 import type { Log } from '../../gateway/ports.ts';
@@ -27,7 +28,7 @@ import type { ManagementFeed } from './fleet/feed.ts';
 import { createKeyUses } from './fleet/key-uses.ts';
 import { createSealSecrets } from './fleet/node-secrets.ts';
 import type { Nodes } from './fleet/nodes.ts';
-import { createReloadWaits } from './fleet/reloads.ts';
+import { createReloadWaits, requestGroupReload } from './fleet/reloads.ts';
 import { createSignedFeed } from './fleet/signed-feed.ts';
 import { createForwarding } from './forwarded.ts';
 import { createCommands } from './handle-command.ts';
@@ -41,6 +42,7 @@ import type { ExportAudit, Route, Services } from './route.ts';
 import { createJudgeReport } from './routes/gateways.ts';
 import { routes } from './routes.ts';
 import { isLoopback, type ServerCertificate, serveAt } from './socket.ts';
+import { systemContext } from './system-context.ts';
 import { createTokens, type Tokens } from './tokens/tokens.ts';
 import { createWebhookBodies } from './webhook-bodies.ts';
 
@@ -102,6 +104,8 @@ export type ManagementOptions = {
 export type Management = {
   /** Resolves with the address as a URL without path: `http://127.0.0.1:3000`, `https://` with a certificate. */
   listen(): Promise<{ readonly address: string }>;
+  /** For a gateway of this process: its group is asked to reload. */
+  reloadGroup(node: string): Promise<GroupReload>;
   /** Answers what is running, then closes the socket. */
   stop(): Promise<void>;
 };
@@ -134,6 +138,13 @@ export function createManagement(options: ManagementOptions): Management {
   const socket = serveAt(settings.listen, settings.certificate, (request, response) => void handle(request, response));
   return {
     listen: async () => ({ address: await socket.listen() }),
+    reloadGroup: async (node) => {
+      const { headers, body } = await services.commands.run(
+        systemContext(options.orgId, `gateway ${node}`),
+        requestGroupReload(services, { node: toNodeId(node), orgId: options.orgId }),
+      );
+      return { ...(body as Pick<GroupReload, 'reloadId'>), revision: headers?.['x-svc-revision'] ?? '' };
+    },
     stop: () => {
       // Long polls end here, so that the socket can close.
       stopping.abort();

@@ -82,6 +82,17 @@ describe('svc reload, with a gateway apart', function () {
     expect(new Set(statuses)).to.deep.equal(new Set([200]));
   });
 
+  it('is asked for by a node for its group, which management is told by its token', async () => {
+    const answer = await fetch(`${gateway.control}/svc/reload/group?wait=true`, { method: 'POST' });
+    const told = (await answer.json()) as { status: string; apis: object[]; request: { revision: string } };
+    expect(told).to.deep.include({ status: 'ok', apis: [{ id: 'orders', result: 'loaded' }] });
+    const { revision } = told.request;
+    const event = (await (await management.call(`/api/audit/${revision}?minRevision=${revision}`)).json()) as object;
+    expect(event).to.have.nested.property('actor.name', 'edge');
+    expect(event).to.deep.include({ type: 'GatewayReloadRequested' });
+    expect(await statusOf('orders')).to.equal(200);
+  });
+
   it('lets a node in again whose token was replaced', async () => {
     const tokens = JSON.parse((await ask('token', 'list', '--json')).out) as readonly { id: string; name: string }[];
     await issue();

@@ -56,6 +56,10 @@ describe('a start', function () {
         expect((await fetch(`${address}/readyz`)).status, address).to.equal(200);
       }
       expect((await fetch(`${svc.gateway}/hello`)).status).to.equal(200);
+      const reloaded = await fetch(`${svc.control}/svc/reload/group?wait=true`);
+      expect(await reloaded.json())
+        .to.include({ status: 'ok' })
+        .and.to.have.nested.property('request.group', 'default');
     } finally {
       await svc.stop();
     }

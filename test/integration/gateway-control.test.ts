@@ -1,8 +1,13 @@
 /** The control listener and the end of a gateway. */
 import { request } from 'node:http';
 import { expect } from 'chai';
+import type { JsonObject } from '../../domain/event.ts';
+import { toGroupName } from '../../domain/ids.ts';
+import type { CheckApi } from '../../gateway/check-api.ts';
+import { FeedRefusal } from '../../gateway/feed/feed.ts';
 import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
 import { eventually } from '../support/eventually.ts';
+import { MemoryFeed } from '../support/gateway-feed.ts';
 import { rawClient } from '../support/gateway-raw.ts';
 import { apiFor, startTestGateway, startWithEcho } from '../support/gateway-start.ts';
 import { httpUpstream } from '../support/upstream.ts';
@@ -68,6 +73,71 @@ describe('the control listener', () => {
     expect([status, revision]).to.deep.equal(['partial', 3]);
     expect(apis.map(({ id, result }) => `${id} ${result}`)).to.include.members(['echo unchanged', 'bad rejected']);
     await gateway.settled(gateway.feed.remove('bad'));
+  });
+
+  it('passes a reload of its group on to management, and follows it as all others do', async () => {
+    const { feed } = gateway;
+    let count = 0;
+    const reloadGroup = async () => {
+      count += 1;
+      const revision = feed.reload(`group ${count}`, { group: toGroupName('inner') }).replace(/^0+/, '');
+      return { reloadId: `group ${count}`, revision };
+    };
+    await using inner = await startTestGateway({ feed, reloadGroup, settings: { group: 'inner' } });
+    await inner.settled(feed.put('echo', apiFor('echo', gateway.echo.url)));
+    const ask = async (query: string, init?: RequestInit) => {
+      const answer = await fetch(`${inner.control}/svc/reload/group${query}`, init);
+      expect(answer.status).to.equal(200);
+      return (await answer.json()) as Reload & { request: { reloadId: string; revision: string; group: string } };
+    };
+    const asked = await ask('');
+    expect(asked).to.deep.include({ status: 'ok', message: '', apis: [] });
+    expect(asked.request).to.deep.include({ reloadId: 'group 1', group: 'inner' });
+    const { apis, revision, request } = await ask('?wait=true', { method: 'POST' });
+    expect(apis.map(({ id, result }) => `${id} ${result}`)).to.include('echo loaded');
+    expect([request.reloadId, String(revision)]).to.deep.equal(['group 2', request.revision]);
+    expect((await fetch(`${inner.control}/svc/reload/group`, { method: 'DELETE' })).headers.get('allow')).to.equal(
+      'GET, HEAD, POST',
+    );
+  });
+
+  it('says why its group was not asked', async () => {
+    const refusal = new FeedRefusal('token_refused', 'http://m does not take gateway.node_token (403): no');
+    const refuse = async () => Promise.reject(refusal);
+    await using apart = await startTestGateway({ reloadGroup: refuse });
+    const answer = await fetch(`${apart.control}/svc/reload/group`);
+    expect([answer.status, await answer.json()]).to.deep.equal([503, { status: 'error', message: refusal.message }]);
+    const alone = await get('/svc/reload/group');
+    expect(await alone.json()).to.include({ message: 'this gateway has no management plane to ask' });
+    await using guarded = await startTestGateway({
+      reloadGroup: () => expect.fail('a stranger was listened to'),
+      settings: { controlSecret: 'correct horse battery' },
+    });
+    expect((await fetch(`${guarded.control}/svc/reload/group`)).status).to.equal(403);
+  });
+
+  it('says who it is, also before it has a configuration, and shows no password of what was rejected', async () => {
+    const feed = new MemoryFeed();
+    feed.breakSnapshot = () => {
+      throw new FeedRefusal('unreachable', 'management is away');
+    };
+    await using silent = await startTestGateway({ feed, settings: { tags: ['eu'], version: '1.2.3' } });
+    const config = async (control: string) => (await (await fetch(`${control}/svc/config`)).json()) as JsonObject;
+    expect(await config(silent.control)).to.deep.include({
+      ...{ node: 'node-1', group: 'default', tags: ['eu'], version: '1.2.3' },
+      ...{ source: 'none', revision: 0, apis: [], errors: [] },
+    });
+    const checkApi: CheckApi = () => {
+      throw new Error('no http://u:secret@broken.example/?api_key=hidden');
+    };
+    await using checked = await startTestGateway({ checkApi });
+    await checked.put('broken', apiFor('broken', 'http://broken.example/'));
+    const shown = await config(checked.control);
+    expect(shown).to.have.nested.property('errors[0].id', 'broken');
+    const reloaded = await (await fetch(`${checked.control}/svc/reload?wait=true`)).text();
+    for (const text of [JSON.stringify(shown), reloaded]) {
+      expect(text).to.contain('***@broken.example').and.not.contain('u:secret').and.not.contain('hidden');
+    }
   });
 
   it('keeps its doors shut: a wrong secret, or a page that rebinds its name', async () => {

@@ -10,7 +10,8 @@ import { listOf } from '../support/configuration.ts';
 import { eventually } from '../support/eventually.ts';
 import { gatewayReport } from '../support/gateway-report.ts';
 import { json, named, refuse, streams } from '../support/management-refusals.ts';
-import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { type Answer, bearer, startTestManagement, type TestManagement } from '../support/management-server.ts';
+import { issue } from '../support/management-tokens.ts';
 
 describe('POST /api/gateways/reload', () => {
   let management: TestManagement;
@@ -93,6 +94,41 @@ describe('POST /api/gateways/reload', () => {
     clockMs += 60_000;
     expect((await reload({}, { 'idempotency-key': 'k' })).json).to.deep.equal(first.json);
     expect(await requests()).to.have.length(1);
+  });
+
+  describe('by a gateway, for its group', () => {
+    const ask = (node: string, token: string) =>
+      management.call('POST', `/api/gateways/${node}/reload-group`, undefined, bearer(token));
+    const tokenOf = async (node: string): Promise<string> =>
+      (await issue(management, { roles: ['gateway'], node, expiresAt: '2026-03-02T00:00:00Z' })).token;
+
+    it('is a request to that group, by the token of the node', async () => {
+      const { id, token } = await issue(management, {
+        ...{ roles: ['gateway'], node: 'edge-2', expiresAt: '2026-03-02T00:00:00Z' },
+      });
+      const answer = await ask('edge-2', token);
+      expect(answer.status, answer.text).to.equal(202);
+      const [request] = await requests();
+      expect(request?.event).to.deep.include({
+        ...{ scope: { group: 'inner' }, reloadId: answer.json['reloadId'] },
+        reason: 'asked for on the control listener of edge-2',
+      });
+      expect(request?.meta).to.include({ actorId: id });
+      expect((await ask('edge-2', token)).json).to.deep.equal(answer.json);
+      expect((await reload({ scope: { group: 'inner' } })).json).to.deep.equal(answer.json);
+      expect(await requests()).to.have.length(1);
+    });
+
+    it('is refused for another node, for everything else, and for a node that nobody knows', async () => {
+      const token = await tokenOf('edge-2');
+      const foreign = await ask('edge-1', token);
+      expect([foreign.status, foreign.json['code']]).to.deep.equal([403, 'node_foreign']);
+      const all = await management.call('POST', '/api/gateways/reload', '{}', { ...json, ...bearer(token) });
+      expect([all.status, all.json['code']]).to.deep.equal([403, 'scope_missing']);
+      const unknown = await ask('edge-9', await tokenOf('edge-9'));
+      expect([unknown.status, unknown.json['code']]).to.deep.equal([404, 'gateway_unknown']);
+      expect(await requests()).to.deep.equal([]);
+    });
   });
 
   it('as a dry run asks nobody', async () => {

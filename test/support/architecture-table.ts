@@ -113,6 +113,7 @@ export const orders: readonly Order[] = [
     wing: 'gateway',
     rows: [
       ['gateway.ts'],
+      ['reload-requests.ts'],
       ['standing.ts', 'reload.ts'],
       ['feed', 'compile.ts'],
       ['check-api.ts', 'describe-chain.ts'],

@@ -44,7 +44,7 @@ export type TestGateway = AsyncDisposable & {
 
 export type TestGatewayOptions = Pick<
   GatewayOptions,
-  'seed' | 'renew' | 'openOutbox' | 'openSecrets' | 'webhookRetries'
+  'seed' | 'renew' | 'reloadGroup' | 'openOutbox' | 'openSecrets' | 'webhookRetries'
 > & {
   readonly settings?: Partial<GatewaySettings>;
   readonly feed?: MemoryFeed;
@@ -62,6 +62,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const log = listLog();
   const gateway = await startGateway({
     ...{ feed, lane, clock, log, directory, node: 'node-1', seed: options.seed, renew: options.renew },
+    reloadGroup: options.reloadGroup,
     ...{ openOutbox: options.openOutbox, openSecrets: options.openSecrets, webhookRetries: options.webhookRetries },
     counters: options.counters ?? memoryCounters(clock),
     checkApi: options.checkApi ?? createCheckApi(),

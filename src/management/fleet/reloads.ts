@@ -12,12 +12,13 @@ import {
   repeatedRequest,
   sameRequestMs,
 } from '../../../domain/gateway-group.ts';
-import { type OrgId, toApiId, toGroupName, toNodeId } from '../../../domain/ids.ts';
+import { type NodeId, type OrgId, toApiId, toGroupName, toNodeId } from '../../../domain/ids.ts';
 import { isObject } from '../../../domain/json.ts';
 import type { ReloadReport } from '../../../gateway/feed/feed.ts';
-import type { RegisteredNode } from '../../../projections/nodes.ts';
+import { nodeOf, type RegisteredNode } from '../../../projections/nodes.ts';
+import type { DocumentReader } from '../../../projections/read-model-store.ts';
 import type { Command } from '../handle-command.ts';
-import { goneAfterMs, type LastSeen } from './nodes.ts';
+import { goneAfterMs, type LastSeen, unknownGateway } from './nodes.ts';
 
 export type ReloadRequest = {
   readonly scope: ReloadScope;
@@ -92,6 +93,17 @@ export const requestReload = ({ store, now, newId }: Tools, { scope, reason, org
     };
   },
 });
+
+/** All gateways of the group that a node registered in. Throws `gateway_unknown` for a node that has not. */
+export function requestGroupReload(
+  tools: Tools & { readonly models: DocumentReader },
+  { node, orgId }: { readonly node: NodeId; readonly orgId: OrgId },
+): Command {
+  const registered = nodeOf(tools.models, node);
+  if (!registered) throw unknownGateway(node);
+  const scope = { group: toGroupName(registered.group) };
+  return requestReload(tools, { scope, reason: `asked for on the control listener of ${node}`, orgId });
+}
 
 type Requested = Recorded<DomainEvent> & { readonly event: GatewayGroupEvent };
 

@@ -4,12 +4,14 @@ import { apiUnknown } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { padPosition } from '../../../domain/event-store.ts';
 import type { ReloadScope } from '../../../domain/gateway-group.ts';
+import { toNodeId } from '../../../domain/ids.ts';
 import { getApi } from '../../../projections/api-catalog.ts';
 import { listNodes, type RegisteredNode } from '../../../projections/nodes.ts';
 import { readOptions } from '../bodies/bodies.ts';
 import { type Call, commandContext } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { Rejection } from '../errors.ts';
+import { demandReporter } from '../fleet/node-keys.ts';
 import {
   answerOf,
   isAsked,
@@ -17,6 +19,7 @@ import {
   maxWaitMs,
   type ReloadRequest,
   readReloadRequest,
+  requestGroupReload,
   requestReload,
 } from '../fleet/reloads.ts';
 import { writeParameters } from '../parameters.ts';
@@ -99,6 +102,18 @@ async function answers(
   }
 }
 
+/** For a node, which may ask for its own group and for nothing else. */
+async function reloadGroup(call: Call, services: Services): Promise<Reply> {
+  const { projector, organisations, commands } = services;
+  const node = toNodeId(call.params['nodeId'] ?? '');
+  demandReporter(call.caller, node, services);
+  await awaitRevision(call.query, ['nodes'], projector);
+  const orgId = organisations.home;
+  const reply = await commands.run({ ...commandContext(call), orgId }, requestGroupReload(services, { node, orgId }));
+  const revision = reply.headers?.['x-svc-revision'];
+  return revision === undefined ? reply : { ...reply, body: { ...(reply.body as JsonObject), revision } };
+}
+
 const example = { reloadId: '018f0000-0000-7000-8000-000000000001', revision: '12' };
 
 export const reloadRoutes: readonly Route[] = [
@@ -131,5 +146,24 @@ export const reloadRoutes: readonly Route[] = [
     },
     errors: ['api_unknown', 'body_malformed', 'body_unreadable', 'gateway_unknown', 'id_invalid'],
     handle: reload,
+  },
+  {
+    method: 'POST',
+    path: '/api/gateways/{nodeId}/reload-group',
+    operationId: 'reloadGroupOfGateway',
+    summary: 'Asks every gateway of the group that this one registered in to reload; with a token of this gateway',
+    tag: 'gateways',
+    scope: 'gateways:report',
+    form: 'problem',
+    isInstallation: true,
+    parameters: writeParameters,
+    answer: {
+      status: 202,
+      description: 'The request',
+      schema: { $ref: '#/components/schemas/ReloadAnswer' },
+      example,
+    },
+    errors: ['gateway_unknown', 'id_invalid', 'node_foreign'],
+    handle: reloadGroup,
   },
 ];
