@@ -99,6 +99,16 @@ const through = (document: Json, path: readonly string[]): Json | undefined =>
     document,
   );
 
+/** What is a list there may be a map here: of values, or of lists that stand one behind the other there. */
+function stepsInto(value: Json | undefined, steps: readonly string[]): readonly string[] {
+  const [first, ...others] = steps;
+  if (first === undefined || !isObject(value)) return steps;
+  const places = Object.entries(value).flatMap(([name, member]) =>
+    Array.isArray(member) ? member.map((_, index) => [name, String(index)]) : member === null ? [] : [[name]],
+  );
+  return [...(places[Number(first)] ?? []), ...others];
+}
+
 type AtPlace = <Remark extends { readonly pointer: string }>(remark: Remark) => Remark;
 
 /** The same remark at the place that the user wrote; one that stands for no place of his keeps its own. */
@@ -112,7 +122,7 @@ export function classicPlaces({ origins }: AsOas, document: JsonObject): AtPlace
       const above = places.get(pointerOf(path.slice(0, end)));
       if (!above) continue;
       const rest = path.slice(end).filter((step) => /^\d+$/.test(step));
-      return { ...remark, pointer: pointerOf([...above, ...rest]) };
+      return { ...remark, pointer: pointerOf([...above, ...stepsInto(through(document, above), rest)]) };
     }
     const place = placeBelow(origins, document, path);
     return place ? { ...remark, pointer: pointerOf(place) } : remark;

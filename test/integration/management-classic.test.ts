@@ -34,6 +34,17 @@ describe('Classic definitions', () => {
     expect(answer.json['id']).to.match(/^[0-9a-f]{24}$/);
   });
 
+  it('may have every member of an export that nobody has set', async () => {
+    const signature = { algorithm: '', secret: '', allowed_clock_skew: 0, error_code: 0, error_message: '' };
+    await create('unset', {
+      hmac_allowed_clock_skew: -1,
+      hmac_allowed_algorithms: [],
+      auth_configs: { authToken: { auth_header_name: 'Authorization', validate_signature: false, signature } },
+      analytics_plugin: { enable: false, plugin_path: '', func_name: '' },
+      global_rate_limit: { rate: 0, per: 0 },
+    });
+  });
+
   it('may come wrapped, as YAML, and without an id', async () => {
     const wrapped = await send('POST', '/api/apis', { api_definition: classicDefinition('wrapped', target) });
     expect(wrapped.json).to.include({ ID: 'wrapped', Message: 'API created', Status: 'OK' });
@@ -117,6 +128,31 @@ describe('Classic definitions', () => {
         withPaths({ black_list: [{ path: '/admin', method: 'GET' }] }),
         'definition_refused',
         '/version_data/versions/Default/extended_paths/black_list/0',
+      ],
+      [
+        'a handler of an event that there is not',
+        {
+          event_handlers: {
+            events: {
+              AuthFailure: [{ handler_name: 'eh_log_handler', handler_meta: { prefix: 'a' } }],
+              Nothing: [{ handler_name: 'eh_log_handler', handler_meta: { prefix: 'a' } }],
+            },
+          },
+        },
+        'definition_refused',
+        '/event_handlers/events/Nothing/0',
+      ],
+      [
+        'a header of a map that belongs to the connection',
+        { version_data: { not_versioned: true, versions: { Default: { global_headers: { a: 'b', te: 'c' } } } } },
+        'definition_refused',
+        '/version_data/versions/Default/global_headers/te',
+      ],
+      [
+        'lists of paths of the oldest form',
+        { version_data: { not_versioned: true, versions: { Default: { paths: { black_list: ['/admin'] } } } } },
+        'classic_unsupported',
+        '/version_data/versions/Default/paths',
       ],
       [
         'a limit in parts',

@@ -22,6 +22,14 @@ const features: readonly { readonly path: string; readonly isOn: (value: Json, c
   { path: 'notifications', isOn: (_, classic) => classic['use_oauth2'] === true },
   { path: 'auth_configs/oauth', isOn: (_, classic) => classic['use_oauth2'] === true },
   { path: 'enable_proxy_protocol', isOn: (value) => value === true },
+  // The lists of before `extended_paths`, which counted where those did not.
+  {
+    path: 'version/paths',
+    isOn: (lists, classic) =>
+      get(classic, 'version/use_extended_paths') !== undefined &&
+      !isEmpty(lists) &&
+      !Object.values(lists ?? {}).every(isEmpty),
+  },
   ...['transform_jq', 'transform_jq_response', 'persist_graphql'].map((list) => ({
     path: `version/extended_paths/${list}`,
     isOn: (value: Json, classic: JsonObject) =>
@@ -67,10 +75,14 @@ function lossesOfOne(classic: JsonObject): readonly Loss[] {
   const back = classicView(toClassic(document)).members;
   const pointers = new Set(said.map(({ pointer }) => pointer));
   const found = differences(withoutLists(members), back)
-    .filter(({ path }) => !isSaid(placeOf(path), pointers))
+    .filter(({ path }) => !isSaid(placeOf(path), pointers) && !isUnwritten(classic, placeOf(path)))
     .map((difference) => lossOf({ ...difference, path: placeOf(difference.path) }, true, 'OAS'));
   return [...said, ...found, ...listLosses(members, back, placeOf, said)];
 }
+
+/** The switch of lists that are off for want of it. */
+const isUnwritten = (classic: JsonObject, path: readonly string[]): boolean =>
+  path.at(-1) === 'use_extended_paths' && at(classic, ...path) === undefined;
 
 /** Of the member itself, or of one that holds it. */
 const isSaid = (path: readonly string[], said: ReadonlySet<string>): boolean =>

@@ -42,9 +42,8 @@ export function lossOf({ path, was, becomes }: Difference, isOff: boolean, form:
     const text = `comes back from the ${form} form as ${shown(becomes)}`;
     return { pointer, severity: 'info', text };
   }
-  if (isOff || isEmpty(was)) {
-    return { pointer, severity: 'info', text: `has no place in the ${form} form; it is off or empty` };
-  }
+  if (isEmpty(was)) return { pointer, severity: 'info', text: `has no place in the ${form} form; it is empty` };
+  if (isOff) return { pointer, severity: 'info', text: `has no place in the ${form} form; it is off, or unknown here` };
   return { pointer, severity: 'unsupported', text: `has no place in the ${form} form` };
 }
 

@@ -13,6 +13,7 @@ import {
   type Row,
   row,
   same,
+  sameUnlessEmpty,
   secondsOfDuration,
   switchOf,
 } from './row.ts';
@@ -93,7 +94,7 @@ const token: readonly Row[] = [
   ...source(signature, 'use_param', 'param_name', `${validation}/query`),
   same(`${signature}/secret`, `${validation}/secret`),
   same(`${signature}/allowed_clock_skew`, `${validation}/allowedClockSkew`),
-  same(`${signature}/error_code`, `${validation}/errorCode`),
+  sameUnlessEmpty(`${signature}/error_code`, `${validation}/errorCode`),
   same(`${signature}/error_message`, `${validation}/errorMessage`),
 ];
 
@@ -184,7 +185,13 @@ const hmac: readonly Row[] = [
   ]),
   ...sources('hmac', `${block}/hmac/AuthSources`),
   same('hmac_allowed_algorithms', `${block}/hmac/allowedAlgorithms`),
-  same('hmac_allowed_clock_skew', `${block}/hmac/allowedClockSkew`),
+  row(
+    'hmac_allowed_clock_skew',
+    `${block}/hmac/allowedClockSkew`,
+    // Below zero there stands for no window, which is zero here.
+    (value) => (typeof value === 'number' ? Math.max(0, value) : value),
+    (value) => value,
+  ),
 ];
 
 const encoded = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));

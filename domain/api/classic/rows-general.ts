@@ -1,5 +1,6 @@
 /** Identity, place, limits and switches of an API in both written forms (api-definition design 15.1). */
-import type { JsonObject } from '../../event.ts';
+import type { Json, JsonObject } from '../../event.ts';
+import { isObject } from '../../json.ts';
 import { endsIn, isVersionFirst } from './own-versions.ts';
 import {
   disabledBy,
@@ -109,16 +110,19 @@ const analyticsPlugin: readonly Row[] = [
 
 const allPlugins = each('analytics_plugins', `${global}/trafficLogs/plugins`, analyticsPlugin);
 
+/** An export writes the members of a plugin that nobody has set. */
+const isPlugin = (entry: Json | undefined): boolean =>
+  isObject(entry) ? Object.values(entry).some((member) => !isEmpty(member)) : entry !== undefined;
+
 /** The list wins over the one; the one is written for readers that know no list. */
 const analyticsPlugins: readonly Row[] = [
   {
     ...allPlugins,
-    toOas: (classic) =>
-      allPlugins.toOas(
-        get(classic, 'analytics_plugins') === undefined && get(classic, 'analytics_plugin') !== undefined
-          ? { analytics_plugins: [get(classic, 'analytics_plugin') ?? {}] }
-          : classic,
-      ),
+    toOas: (classic) => {
+      const one = get(classic, 'analytics_plugin');
+      const isAlone = get(classic, 'analytics_plugins') === undefined && isPlugin(one);
+      return allPlugins.toOas(isAlone ? { analytics_plugins: [one ?? {}] } : classic);
+    },
     toClassic: (extension) =>
       listAt(extension, `${global}/trafficLogs/plugins`).length > 1 ? allPlugins.toClassic(extension) : undefined,
   },

@@ -99,6 +99,8 @@ const extendedPaths = maybe({
 
 const version = object({
   ...{ name: text, expires: text, use_extended_paths: flag, extended_paths: extendedPaths, override_target: text },
+  /** Older than `extended_paths`, and not offered. */
+  paths: nullable(anyObject),
   ...{ global_headers: textMap, global_headers_remove: texts, global_headers_disabled: flag },
   ...{ global_response_headers: textMap, global_response_headers_remove: texts },
   ...{ global_response_headers_disabled: flag, global_size_limit: count, global_size_limit_disabled: flag },

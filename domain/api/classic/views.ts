@@ -50,16 +50,21 @@ function versionsOf(classic: JsonObject, name: string | undefined) {
   const data = objectAt(classic, 'version_data') ?? {};
   const versions = objectAt(data, 'versions') ?? {};
   const chosen = name === undefined ? undefined : versions[name];
-  const version = isObject(chosen) ? withoutMember(chosen, 'name') : undefined;
+  const version = isObject(chosen) ? withSwitch(withoutMember(chosen, 'name')) : undefined;
   const left = name === undefined ? versions : withoutMember(versions, name);
   const rest = withoutMember(withoutMember(data, 'versions'), 'not_versioned');
   return {
-    version:
-      version && version['use_extended_paths'] !== true
-        ? version
-        : version && withoutMember(version, 'use_extended_paths'),
+    version,
     others: { ...rest, ...(Object.keys(left).length > 0 ? { versions: left } : {}) },
   };
+}
+
+/** Lists of paths count only where they are switched on: there the switch is dropped, so that one without them does not differ. */
+function withSwitch(version: JsonObject): JsonObject {
+  const isOn = version['use_extended_paths'];
+  if (isOn === true) return withoutMember(version, 'use_extended_paths');
+  const hasLists = version['extended_paths'] !== undefined || version['paths'] !== undefined;
+  return isOn === undefined && hasLists ? { ...version, use_extended_paths: false } : version;
 }
 
 /** Names of `auth_configs` that stand in `auth` of this document. */

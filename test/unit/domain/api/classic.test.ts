@@ -193,6 +193,30 @@ describe('the Classic form', () => {
         '/version_data/versions/v2/extended_paths/transform_jq',
         'unsupported',
       ],
+      [
+        'a list of the oldest form',
+        { version_data: { not_versioned: true, versions: { Default: { paths: { white_list: ['/a'] } } } } },
+        '/version_data/versions/Default/paths',
+        'unsupported',
+      ],
+      [
+        'an empty list of the oldest form',
+        { version_data: { not_versioned: true, versions: { Default: { paths: { white_list: [] } } } } },
+        '/version_data/versions/Default/paths',
+        'info',
+      ],
+      [
+        'a list without the switch of lists',
+        { version_data: { not_versioned: true, versions: { Default: { extended_paths: { ignored: ['/a'] } } } } },
+        '/version_data/versions/Default/extended_paths',
+        'info',
+      ],
+      [
+        'a clock of signatures that nobody looks at',
+        { hmac_allowed_clock_skew: -1 },
+        '/hmac_allowed_clock_skew',
+        'info',
+      ],
       ['a version of another name', versionsOf({ v2: { name: 'second' } }), '/version_data/versions/v2/name', 'info'],
     ];
     for (const [name, members, pointer, severity] of cases) {
@@ -201,6 +225,13 @@ describe('the Classic form', () => {
         expect(found?.severity, JSON.stringify(losses(members))).to.equal(severity);
       });
     }
+
+    it('a list without the switch of lists makes no operations', () => {
+      const versions = { Default: { extended_paths: { ignored: ['/a'] } } };
+      const { document } = toOas(laidOver(small, { version_data: { not_versioned: true, versions } }));
+      expect(document['paths']).to.deep.equal({});
+      expect(objectAt(document, 'x-svc-api-gateway', 'middleware', 'operations')).to.equal(undefined);
+    });
 
     it('a small definition loses nothing', () => {
       expect(lossesToOas(small)).to.deep.equal([]);
