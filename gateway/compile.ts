@@ -4,11 +4,12 @@ import { notVersioned } from '../domain/analytics-record.ts';
 import { canonicalHead } from '../domain/api/classic/codec.ts';
 import type { ApiDefinition, ApiDocument } from '../domain/api/definition.ts';
 import { gatewayExtension } from '../domain/api/definition.ts';
+import { tagsOf } from '../domain/api/oas.ts';
 import { normalHost, normalListenPath } from '../domain/api/paths.ts';
 import type { Problem } from '../domain/errors.ts';
 import type { NodeError } from '../domain/gateway-node.ts';
 import { type ApiId, toApiId } from '../domain/ids.ts';
-import { isObject, textAt } from '../domain/json.ts';
+import { at, isObject, isOn, objectAt, textAt } from '../domain/json.ts';
 import {
   type ApiObject,
   type GatewayObject,
@@ -91,7 +92,7 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
   for (const [key, object] of objectsOfKind(snapshot.objects, 'api')) {
     const built = buildApi(object, before.isAnew?.(object.id) ? undefined : before.apis.get(key), dependencies);
     if ('api' in built) {
-      if (!runsHere(built.api.route.definition, dependencies.tags)) {
+      if (!isForNode(built.api.route.definition.tags, dependencies.tags)) {
         retire(built.api, before.apis.get(key));
         continue;
       }
@@ -100,6 +101,8 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
       continue;
     }
     const good = before.apis.get(key) ?? fromKept(before.kept[key], dependencies);
+    // What is wrong with an API of other gateways is for them to say.
+    if (!good && !isForNode(tagsOf(object.body.document), dependencies.tags)) continue;
     if (good) {
       apis.set(key, good);
       kept[key] = good.object;
@@ -257,8 +260,8 @@ const guardedNames = ({ requestHeaders, authentication }: ApiDefinition): Readon
     ].map((name) => name.toLowerCase().replaceAll('_', '-')),
   );
 
-const runsHere = (definition: ApiDefinition, tags: readonly string[]): boolean =>
-  tags.length === 0 || definition.tags.some((tag) => tags.includes(tag));
+const isForNode = (labels: readonly string[], tags: readonly string[]): boolean =>
+  tags.length === 0 || labels.some((label) => tags.includes(label));
 
 /**
  * Made anew for each table, so that a base picks among its versions of this moment; the base itself is built again only
@@ -294,14 +297,20 @@ const claimOf = ({ route: { definition } }: CompiledApi, route: Route): Claim =>
   };
 };
 
-/** An API without any good version still holds its place, so that its callers learn what is wrong. */
+/** An API without any good version still holds its place, so that its callers learn what is wrong, and no other API gets them. */
 function claimOfBroken({ body }: ApiObject): readonly Claim[] {
   const extension = canonicalHead(body.document)[gatewayExtension];
   if (!isObject(extension)) return [];
   const path = textAt(extension, 'server', 'listenPath', 'value');
   if (path === undefined || path.trim() === '') return [];
-  const domain = textAt(extension, 'server', 'customDomain', 'name');
+  const isDomainOn = isOn(at(extension, 'server', 'customDomain'));
+  const domain = isDomainOn ? textAt(extension, 'server', 'customDomain', 'name') : undefined;
+  const { active, internal } = objectAt(extension, 'info', 'state') ?? {};
   return [
-    { ...(domain ? { domain: normalHost(domain) } : {}), listenPath: normalListenPath(path), serves: 'not_loaded' },
+    {
+      ...(domain ? { domain: normalHost(domain) } : {}),
+      listenPath: normalListenPath(path),
+      serves: active === false || internal === true ? 'hidden' : 'not_loaded',
+    },
   ];
 }

@@ -108,6 +108,61 @@ describe('a gateway finds the API of a request', () => {
     await gateway.settled(gateway.feed.remove('root'));
   });
 
+  describe('an API that has never compiled', () => {
+    const broken = { port: 1 };
+    const rows: readonly [name: string, parts: Parameters<typeof apiFor>[2], status: number][] = [
+      ['keeps its place', { server: broken }, 503],
+      [
+        'keeps it on every host when its domain is switched off',
+        { server: { ...broken, customDomain: { enabled: false, name: 'other.example' } } },
+        503,
+      ],
+      [
+        'leaves it to others on hosts that are not its own',
+        { server: { ...broken, customDomain: { enabled: true, name: 'other.example' } } },
+        200,
+      ],
+      ['is not there when it is inactive', { server: broken, info: { state: { active: false } } }, 404],
+      [
+        'is not there for the outside when it is internal',
+        { server: broken, info: { state: { active: true, internal: true } } },
+        404,
+      ],
+    ];
+    before(() =>
+      gateway.put('root', apiFor('root', upstream.url, { server: { listenPath: { value: '/', strip: false } } })),
+    );
+    after(() => gateway.settled(gateway.feed.remove('root')));
+    for (const [name, parts, status] of rows) {
+      it(`${name}: ${status}`, async () => {
+        await gateway.put('broken', apiFor('broken', upstream.url, { ...parts, server: at(parts) }));
+        expect((await asked('/broken/x')).status).to.equal(status);
+        await gateway.settled(gateway.feed.remove('broken'));
+      });
+    }
+    const at = (parts: Parameters<typeof apiFor>[2] = {}) => ({
+      listenPath: { value: '/broken/', strip: true },
+      ...parts.server,
+    });
+
+    it('is nothing to a gateway with other labels', async () => {
+      await using labelled = await startTestGateway({ settings: { tags: ['east'] } });
+      const labels = (tag: string) => ({ gatewayTags: { enabled: true, tags: [tag] } });
+      const root = { listenPath: { value: '/', strip: false } };
+      await labelled.put('root', apiFor('root', upstream.url, { server: { ...root, ...labels('east') } }));
+      await labelled.put(
+        'broken',
+        apiFor('broken', upstream.url, { server: { ...at(), ...broken, ...labels('west') } }),
+      );
+      expect((await fetch(`${labelled.url}/broken/x`)).status).to.equal(200);
+      await labelled.put(
+        'broken',
+        apiFor('broken', upstream.url, { server: { ...at(), ...broken, ...labels('east') } }),
+      );
+      expect((await fetch(`${labelled.url}/broken/x`)).status).to.equal(503);
+    });
+  });
+
   it('a request without Host is refused, one of HTTP/1.0 as well', async () => {
     for (const version of ['1.0', '1.1']) {
       const text = await rawRequest(gateway.port, `GET /orders HTTP/${version}\r\n\r\n`);
