@@ -19,12 +19,13 @@ type Telling = {
   readonly arrivedMs: number;
 };
 
-/** One more limit of the request. Of several, `X-RateLimit-*` tell of the quota of the key, else of the one with the least left. */
-export function tellLimit(context: Telling, told: ToldLimit): void {
+/** One more limit of the request; `headers`: whether its client is told. Of several, `X-RateLimit-*` tell of the quota of the key, else of the one with the least left. */
+export function tellLimit(context: Telling, told: ToldLimit, headers: 'all' | 'none'): void {
   const { limits, answerHeaders, arrivedMs } = context;
   const all = [...limits, tellable(told)];
-  const lines = linesOf(all, arrivedMs);
   context.limits = all;
+  if (headers === 'none') return;
+  const lines = linesOf(all, arrivedMs);
   if (limits.length === 0) context.limitsAt = answerHeaders.length;
   answerHeaders.splice(context.limitsAt, limits.length === 0 ? 0 : lines.length, ...lines);
 }
@@ -43,14 +44,17 @@ function tellable({ limit: all, remaining, windowS, resetMs, name }: ToldLimit):
 }
 
 function linesOf(all: readonly ToldLimit[], arrivedMs: number): readonly string[] {
-  const { limit, remaining, resetMs } = leading(all);
-  const reset = resetMs === undefined ? 0 : Math.ceil((arrivedMs + resetMs) / 1_000);
+  const told = leading(all);
   return [
-    ...['X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', String(remaining)],
-    ...['X-RateLimit-Reset', String(reset)],
+    ...['X-RateLimit-Limit', String(told.limit), 'X-RateLimit-Remaining', String(told.remaining)],
+    ...['X-RateLimit-Reset', String(resetAt(told, arrivedMs))],
     ...['RateLimit-Policy', all.map(policyOf).join(', '), 'RateLimit', all.map(standingOf).join(', ')],
   ];
 }
+
+/** Unix seconds; 0: never, or nothing to wait for. */
+export const resetAt = ({ resetMs }: ToldLimit, arrivedMs: number): number =>
+  resetMs === undefined ? 0 : Math.ceil((arrivedMs + resetMs) / 1_000);
 
 const leading = (all: readonly ToldLimit[]): ToldLimit =>
   all.find(({ name }) => name === 'quota') ??

@@ -20,10 +20,8 @@ export const keyQuota = ({ counters, clock, headers, alarms }: KeyQuotaDependenc
     if (quota === undefined) return undefined;
     const { allowed, max, spent, remaining, renewsAtMs } = counters.spend(quota.counter, quota);
     const resetMs = renewsAtMs === 0 ? undefined : Math.max(0, renewsAtMs - clock.now());
-    if (headers === 'all') {
-      const windowS = quota.renewalMs === 0 ? undefined : quota.renewalMs / 1_000;
-      tellLimit(context, { name: 'quota', limit: max, windowS, remaining, resetMs });
-    }
+    const windowS = quota.renewalMs === 0 ? undefined : quota.renewalMs / 1_000;
+    tellLimit(context, { name: 'quota', limit: max, windowS, remaining, resetMs }, headers);
     // A quota that never renews has no time to come back at.
     if (!allowed) return context.refuse('quota_key', resetMs === undefined ? [] : retryAfter(resetMs));
     const watched = quota.alarms.length > 0 ? quota.alarms : alarms;

@@ -20,9 +20,7 @@ export function keyRateLimit({ counters, headers, recheck }: KeyLimitDependencie
   const take = ({ rate: { counter, rate, perMs } }: Limit): LimitDecision => counters.take(counter, rate, perMs);
   const answered = (context: Context, { name, rate }: Limit, decision: LimitDecision): StepResult => {
     const { remaining, resetMs } = decision;
-    if (headers === 'all') {
-      tellLimit(context, { name, limit: rate.rate, windowS: rate.perMs / 1_000, remaining, resetMs });
-    }
+    tellLimit(context, { name, limit: rate.rate, windowS: rate.perMs / 1_000, remaining, resetMs }, headers);
     return decision.allowed ? undefined : context.refuse('rate_key', retryAfter(decision.retryAfterMs));
   };
   return function keyRateLimit(context) {

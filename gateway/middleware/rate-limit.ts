@@ -16,7 +16,7 @@ export function rateLimit(apiId: string, limit: RateLimit, { counters, headers }
   const told = { name: 'api', limit: rate, windowS: perMs / 1_000 } as const;
   return function rateLimit(context) {
     const { allowed, remaining, resetMs, retryAfterMs } = counters.take(key, rate, perMs);
-    if (headers === 'all') tellLimit(context, { ...told, remaining, resetMs });
+    tellLimit(context, { ...told, remaining, resetMs }, headers);
     return allowed ? undefined : context.refuse('rate_api', retryAfter(retryAfterMs));
   };
 }

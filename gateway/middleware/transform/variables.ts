@@ -1,6 +1,7 @@
 /** Texts with `$svc_context.NAME` in them: split once when an API is compiled, filled in per request (api-definition design 12). */
 import type { Context } from '../../http/context.ts';
 import type { RawHeaders } from '../../http/headers.ts';
+import { resetAt, type ToldLimit } from '../../http/limits.ts';
 
 /** Fills in a text for a request. */
 export type Template = (context: Context) => string;
@@ -60,7 +61,7 @@ function variable(name: string): Template {
     const cookie = name.slice('cookies_'.length);
     return ({ head }) => firstCookie(head.headers, cookie);
   }
-  return single[name] ?? nothing;
+  return (Object.hasOwn(single, name) && single[name]) || nothing;
 }
 
 const single: Readonly<Record<string, Template>> = {
@@ -73,7 +74,24 @@ const single: Readonly<Record<string, Template>> = {
   remote_addr: ({ head }) => head.clientAddress,
   request_id: ({ requestId }) => requestId,
   token: ({ token }) => token,
+  ...toldOf('rate_limit', ['key', 'endpoint']),
+  ...toldOf('quota', ['quota']),
 };
+
+/** Where the key stands with one of its limits, as its client is told; empty where it has none. */
+function toldOf(prefix: string, names: readonly ToldLimit['name'][]): Readonly<Record<string, Template>> {
+  const told =
+    (textOf: (limit: ToldLimit, arrivedMs: number) => number): Template =>
+    ({ limits, arrivedMs }) => {
+      const limit = limits.find(({ name }) => names.includes(name));
+      return limit === undefined ? '' : String(textOf(limit, arrivedMs));
+    };
+  return {
+    [`${prefix}_limit`]: told(({ limit }) => limit),
+    [`${prefix}_remaining`]: told(({ remaining }) => remaining),
+    [`${prefix}_reset`]: told(resetAt),
+  };
+}
 
 const nothing: Template = () => '';
 

@@ -4,7 +4,7 @@ import { type ToldLimit, tellLimit } from '../../../gateway/http/limits.ts';
 
 function told(limit: Partial<ToldLimit>): Map<string, string> {
   const context = { limits: [], limitsAt: 0, answerHeaders: [] as string[], arrivedMs: 0 };
-  tellLimit(context, { name: 'key', limit: 5, windowS: 60, remaining: 4, resetMs: 12_000, ...limit });
+  tellLimit(context, { name: 'key', limit: 5, windowS: 60, remaining: 4, resetMs: 12_000, ...limit }, 'all');
   const lines = context.answerHeaders;
   return new Map(lines.flatMap((name, index) => (index % 2 === 0 ? [[name, lines[index + 1] ?? ''] as const] : [])));
 }
