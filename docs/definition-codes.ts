@@ -2,6 +2,8 @@
 
 /** Code → what is wrong, and what to do. `definition-codes.test.ts` holds it against the sources. */
 export const definitionCodes: Readonly<Record<string, string>> = {
+  auth_absent:
+    'Remark: there is no `server.authentication`, so nobody is asked for a key. `enabled: false` says the same without a remark.',
   auth_algorithm_unknown: 'An algorithm of `hmac` that no version knows.',
   auth_alternative_left_out: 'Remark: an alternative is empty, or names a scheme that is not enabled.',
   auth_alternatives: 'No alternative of `compliant` names enabled schemes only.',

@@ -100,7 +100,7 @@ function judgedIn(path: string, schema: Schema): string {
 /** Kept; nothing in a gateway reads them while plugins and further schemes are not run. */
 const stored = /^info\.dbId$|^server\.slug$|pluginConfig\.(?:driver|deadline|isolation)$|\.baseIdentityProvider$/;
 
-/** Members of the schemes that are not offered; a scheme of their kind is refused as a whole. */
+/** Members of the schemes that are not offered; a scheme of their kind is refused as a whole, and in a token scheme they are remarked upon. */
 const ofOtherSchemes = /\.securitySchemes\.<name>\.(?!enabled$|header\.|query\.|cookie\.|AuthSources\.)/;
 
 /** Of event handlers in JavaScript, and templates, which are not rendered. */

@@ -179,13 +179,22 @@ function readGrantedAs(block: Json | undefined): GrantedAs | undefined {
   return apiId === undefined || version === undefined ? undefined : { apiId, version };
 }
 
+export const sourcePlaces = ['header', 'query', 'cookie'] as const;
+
+/** A token scheme reads where its component says, unless the scheme switches that place off (api-definition design 9.1). */
+export function declaredPlace(component: Json | undefined, sources: Json | undefined): string | undefined {
+  const place = textAt(component, 'in') ?? 'header';
+  return at(sources, place, 'enabled') === false ? undefined : place;
+}
+
 /** Sources of the scheme, nested or directly in it; the component's `in` and `name` come first (design 9.1, 9.2). */
 function sourcesOf(component: JsonObject, scheme: JsonObject): CredentialSources {
-  const declared = { [textAt(component, 'in') ?? 'header']: textAt(component, 'name') ?? 'Authorization' };
   const block = objectAt(scheme, 'AuthSources') ?? scheme;
-  const headerName = textAt(block, 'header', 'name') || 'Authorization';
-  const given = ['header', 'query', 'cookie'].flatMap((place) =>
-    isOn(block[place]) ? [[place, textAt(block, place, 'name') || headerName] as const] : [],
-  );
-  return { ...declared, ...Object.fromEntries(given) };
+  const place = declaredPlace(component, block);
+  const ownName = textAt(component, 'name') ?? 'Authorization';
+  const nameOf = (one: string): string | undefined =>
+    textAt(block, one, 'name') || (one === place ? ownName : undefined);
+  const headerName = nameOf('header') ?? 'Authorization';
+  const given = sourcePlaces.flatMap((one) => (isOn(block[one]) ? [[one, nameOf(one) ?? headerName] as const] : []));
+  return { ...(place === undefined ? {} : { [place]: ownName }), ...Object.fromEntries(given) };
 }

@@ -34,13 +34,28 @@ export function settle(input: SettleInput): Settled {
   const chosen = withSettings(given ?? objectAt(stored, gatewayExtension) ?? importDefaults, settings);
   const part = ownServers(oasPart(input), chosen, input.gateways ?? []);
   const isFilled = given === undefined || (stored !== undefined && Object.keys(settings).length > 0);
-  const extension = isFilled ? filled(chosen, part, kind, warnings) : chosen;
+  const extension = withContextVariables(isFilled ? filled(chosen, part, kind, warnings) : chosen, warnings);
   const document = withOperationSettings(
     { ...part, [gatewayExtension]: withIds(withSecurity(extension, part, settings, warnings), ids) },
     settings,
   );
   const { document: settled, pruned, warnings: prunedWarnings } = pruneOperations(document);
   return { document: settled, prunedOperations: pruned, warnings: [...warnings, ...prunedWarnings] };
+}
+
+/** `server.contextVariables` is the older place of the block: it is stored in the newer one, which counts when both are there (api-definition design 6.2). */
+function withContextVariables(extension: JsonObject, warnings: Warning[]): JsonObject {
+  const server = objectAt(extension, 'server') ?? {};
+  const block = server['contextVariables'];
+  const path = ['middleware', 'global', 'contextVariables'];
+  const holders = [at(extension, 'middleware'), at(extension, 'middleware', 'global')];
+  // What is no block is for the schema to judge.
+  if (!isObject(block) || typeof block['enabled'] !== 'boolean') return extension;
+  if (holders.some((one) => one !== undefined && !isObject(one))) return extension;
+  const [pointer, text] = [`/${gatewayExtension}/server/contextVariables`, `stands in ${path.join('.')}`];
+  warnings.push({ pointer, code: 'older_place', text });
+  const moved = { ...extension, server: withoutMember(server, 'contextVariables') };
+  return at(extension, ...path) === undefined ? withMember(moved, path, block) : moved;
 }
 
 const withIds = (extension: JsonObject, { apiId, orgId, dbId }: SettleInput['ids']): JsonObject =>

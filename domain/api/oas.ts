@@ -48,6 +48,8 @@ export function readDefinition(
     ...(authentication ? { authentication } : {}),
     eventHandlers: readEventHandlers(server['eventHandlers']),
     ...readMiddleware(middleware),
+    // The older place counts where the newer one says nothing.
+    contextVariables: isOn(middleware['contextVariables'] ?? server['contextVariables']),
     ...(requestSizeLimit > 0 ? { requestSizeLimit } : {}),
     revisionHeader: isOn(server['revisionHeader']),
   };
@@ -73,8 +75,8 @@ function readUpstream(upstream: JsonObject): ApiDefinition['upstream'] {
     ...(rateLimit ? { rateLimit } : {}),
     preserveHostHeader: isOn(upstream['preserveHostHeader']),
     preserveTrailingSlash: isOn(upstream['preserveTrailingSlash']),
-    timeoutMs:
-      timeout && isOn(timeout) ? (durationMs(textAt(timeout, 'duration') ?? '') ?? 0) : defaultUpstreamTimeoutMs,
+    // An empty text says nothing (api-definition design 0.7); who wants to wait for ever says 0s.
+    timeoutMs: (isOn(timeout) ? durationMs(textAt(timeout, 'duration') ?? '') : undefined) ?? defaultUpstreamTimeoutMs,
   };
 }
 
@@ -90,7 +92,6 @@ function readMiddleware(
   | 'skipsKeyRate'
   | 'skipsKeyQuota'
   | 'cors'
-  | 'contextVariables'
   | 'requestHeaders'
   | 'responseHeaders'
   | 'trafficLogs'
@@ -104,7 +105,6 @@ function readMiddleware(
     skipsKeyRate: middleware['skipRateLimit'] === true,
     skipsKeyQuota: middleware['skipQuota'] === true,
     ...(cors ? { cors } : {}),
-    contextVariables: isOn(middleware['contextVariables']),
     ...(requestHeaders ? { requestHeaders } : {}),
     ...(responseHeaders ? { responseHeaders } : {}),
     // An absent block counts as on (api-definition design 6.2).

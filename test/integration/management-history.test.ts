@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { EventStoreError, forwardedStore } from '../../domain/event-store.ts';
 import { decodeEvent } from '../../domain/events.ts';
-import { openApi } from '../support/documents.ts';
+import { keyless, openApi } from '../support/documents.ts';
 import { eventually } from '../support/eventually.ts';
 import { named } from '../support/management-refusals.ts';
 import { type Answer, startTestManagement, type TestManagement } from '../support/management-server.ts';
@@ -90,7 +90,7 @@ describe('the management API of history', () => {
     it('is what the API was then', async () => {
       const created = await create('then');
       await call('PATCH', '/api/apis/streams/then?listenPath=/now/', openApi());
-      const listen = (value: string) => ({ listenPath: { value, strip: true } });
+      const listen = (value: string) => ({ listenPath: { value, strip: true }, ...keyless });
       expect(await pathAt('revision=0')).to.deep.equal(['"0"', listen('/then/')]);
       expect(await pathAt('revision=2')).to.deep.equal(['"2"', listen('/now/')]);
       expect(await pathAt(`time=${created.headers.get('x-svc-revision')}`)).to.deep.equal(['"1"', listen('/then/')]);

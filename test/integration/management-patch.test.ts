@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { at } from '../../domain/json.ts';
-import { apiDocument, extensionOf, openApi } from '../support/documents.ts';
+import { apiDocument, extensionOf, keyless, openApi } from '../support/documents.ts';
 import { listenAt, streams } from '../support/management-refusals.ts';
 import { type Answer, startTestManagement, streamsType, type TestManagement } from '../support/management-server.ts';
 
@@ -51,7 +51,7 @@ describe('PATCH of a definition', () => {
     it('the extension of the body whole when there are no parameters', async () => {
       const path = await given({ server: { revisionHeader: { enabled: true } } });
       const document = await patched(path, openApi({ [gateway]: extension(path, '/body1') }));
-      expect(serverOf(document)).to.deep.equal({ listenPath: { value: '/body1', strip: false } });
+      expect(serverOf(document)).to.deep.equal({ listenPath: { value: '/body1', strip: false }, ...keyless });
     });
     it('the stored extension when the body has none', async () => {
       const path = await given({ server: { revisionHeader: { enabled: true } } });
@@ -65,13 +65,13 @@ describe('PATCH of a definition', () => {
       const document = await patched(`${path}?listenPath=/query1&customDomain=q.example`, openApi());
       expect(serverOf(document)).to.deep.equal({
         ...{ listenPath: { value: '/query1', strip: true }, revisionHeader: { enabled: true } },
-        customDomain: { enabled: true, name: 'q.example' },
+        ...{ customDomain: { enabled: true, name: 'q.example' }, ...keyless },
       });
     });
     it('parameters over the extension of the body, the stored one forgotten', async () => {
       const path = await given({ server: { revisionHeader: { enabled: true } } });
       const document = await patched(`${path}?listenPath=/query2`, openApi({ [gateway]: extension(path, '/body2') }));
-      expect(serverOf(document)).to.deep.equal({ listenPath: { value: '/query2', strip: false } });
+      expect(serverOf(document)).to.deep.equal({ listenPath: { value: '/query2', strip: false }, ...keyless });
     });
     it('and fills name and address only where parameters or the stored extension speak', async () => {
       const path = await given();

@@ -18,10 +18,13 @@ type Parts = {
   readonly operations?: JsonObject;
 };
 
+/** The block of an API that asks nobody for a key, and says so. */
+export const keyless: JsonObject = { authentication: { enabled: false } };
+
 /** A complete `x-svc-api-gateway`; each part given is laid over its default. */
 export const extensionOf = ({ info, server, upstream, global, operations }: Parts = {}): JsonObject => ({
   info: { name: 'Orders', state: { active: true, internal: false }, ...info },
-  server: { listenPath: { value: '/orders/', strip: true }, ...server },
+  server: { listenPath: { value: '/orders/', strip: true }, ...keyless, ...server },
   upstream: { url: 'http://127.0.0.1:9001/', ...upstream },
   ...(global || operations
     ? { middleware: { ...(global ? { global } : {}), ...(operations ? { operations } : {}) } }

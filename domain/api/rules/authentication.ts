@@ -2,9 +2,10 @@
 import { nearestName, type Problem, type Warning } from '../../errors.ts';
 import type { Json, JsonObject } from '../../event.ts';
 import { at, isObject, isOn, objectAt, pointerStep, sameJson, textAt, texts } from '../../json.ts';
-import { kindOf, providerOf } from '../authentication.ts';
+import { declaredPlace, kindOf, providerOf, sourcePlaces } from '../authentication.ts';
 import { operationsOf } from '../operations.ts';
-import { type Path, pointerTo, problem, type Rule, warning } from './rule.ts';
+import { membersOfOtherSchemes } from '../schema/authentication.ts';
+import { isSet, type Path, pointerTo, problem, type Rule, warning } from './rule.ts';
 
 const block: Path = ['server', 'authentication'];
 
@@ -31,7 +32,7 @@ export const checksAuthentication: Rule = (extension, { document }) => {
   const schemes = enabledSchemes(extension);
   return [
     ...providerProblems(extension, schemes, document),
-    ...schemes.flatMap(sourceProblems),
+    ...schemes.flatMap((scheme) => sourceProblems(scheme, document)),
     ...schemes.flatMap(schemeProblems),
     ...multiProblems(extension, schemes, document),
   ];
@@ -116,29 +117,49 @@ const openedWarnings = (extension: JsonObject, document: JsonObject): readonly W
       })
     : [];
 
+/** What a reader takes for a check of the token is none. */
+const memberWarnings = (extension: JsonObject, document: JsonObject): readonly Warning[] =>
+  isOn(at(extension, ...block))
+    ? enabledSchemes(extension).flatMap((one) =>
+        kindOf(componentOf(one, document)) === 'token'
+          ? membersOfOtherSchemes
+              .filter((name) => isSet(one.scheme[name] ?? null))
+              .map((name) => warning([...one.path, name], 'no_effect', 'is no member of a token scheme (apiKey)'))
+          : [],
+      )
+    : [];
+
 /** Every enabled scheme has to pass, which lets nobody in whom the other mode would keep out. */
 export const authenticationWarnings = (extension: JsonObject, document: JsonObject): readonly Warning[] => [
+  ...(at(extension, ...block) === undefined
+    ? [warning(block, 'auth_absent', 'is not there: the API asks nobody for a key, as with enabled: false')]
+    : []),
   ...(isCompliant(extension)
     ? [warning([...block, 'securityProcessingMode'], 'no_effect', 'every enabled scheme has to pass in this version')]
     : []),
+  ...memberWarnings(extension, document),
   ...alternativeWarnings(extension, document),
   ...openedWarnings(extension, document),
 ];
 
-const places = ['header', 'query', 'cookie'] as const;
+const componentOf = ({ name, path }: Scheme, document: JsonObject): Json | undefined =>
+  path.length === 3 ? undefined : at(document, 'components', 'securitySchemes', name);
 
-/** The direct form and the nested one may both be there when they say the same; one source of those given is on. */
-function sourceProblems({ path, name, scheme }: Scheme): readonly Problem[] {
+/** The direct form and the nested one may both be there when they say the same; one source of those given is on, or the one that a component declares. */
+function sourceProblems(one: Scheme, document: JsonObject): readonly Problem[] {
+  const { path, name, scheme } = one;
   const nested = objectAt(scheme, 'AuthSources');
-  const direct = Object.fromEntries(places.flatMap((place) => pairOf(scheme, place)));
+  const direct = Object.fromEntries(sourcePlaces.flatMap((place) => pairOf(scheme, place)));
   const isDirect = Object.keys(direct).length > 0;
   if (nested && isDirect && !sameJson(nested, direct)) {
     const text = `differs from the sources that stand directly in "${name}"`;
     return [problem([...path, 'AuthSources'], 'auth_sources_conflict', text)];
   }
   const given = nested ?? direct;
-  const some = places.filter((place) => given[place] !== undefined);
+  const some = sourcePlaces.filter((place) => given[place] !== undefined);
   if (some.length === 0 || some.some((place) => isOn(given[place]))) return [];
+  const component = componentOf(one, document);
+  if (kindOf(component) === 'token' && declaredPlace(component, given) !== undefined) return [];
   return [
     problem([...path, ...(nested ? ['AuthSources'] : [])], 'auth_source_missing', `"${name}" has no source that is on`),
   ];

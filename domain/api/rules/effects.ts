@@ -2,6 +2,7 @@
 import type { Warning } from '../../errors.ts';
 import type { Json, JsonObject } from '../../event.ts';
 import { isObject } from '../../json.ts';
+import { operationSchema } from '../schema/operation.ts';
 import { isSet, type Path, problem, type Rule, warning } from './rule.ts';
 
 export type Effect = 'not_offered' | 'no_effect';
@@ -81,7 +82,6 @@ const noEffect = rows(
   server/authentication/customKeyLifetime
   server/authentication/security
   server/batchProcessing
-  server/contextVariables
   server/customDomain/certificates
   server/detailedActivityLogs
   server/detailedTracing
@@ -131,11 +131,17 @@ function* affected(value: Json, at: Tree, path: Path): Generator<Affected, void>
   }
 }
 
+const knownBlocks = Object.keys(operationSchema['properties'] as JsonObject);
+
+/** A name of an operation that nobody knows is a remark, as it is everywhere. */
+const isUnknownBlock = ([part, list, , block = '']: Path): boolean =>
+  part === 'middleware' && list === 'operations' && !knownBlocks.includes(block);
+
 const refusal = 'is not offered by this version; set enabled to false or leave it out';
 
 export const refusesWhatIsNotOffered: Rule = (extension) =>
   affected(extension, tree, [])
-    .filter(({ effect }) => effect === 'not_offered')
+    .filter(({ path, effect }) => effect === 'not_offered' && !isUnknownBlock(path))
     .map(({ path }) => problem(path, 'not_offered', refusal));
 
 export const effectWarnings = (extension: JsonObject): readonly Warning[] =>

@@ -1,5 +1,6 @@
 /** Rules on CORS and on the headers that a definition sets (api-definition design 6.3, 6.4). */
-import type { Json } from '../../event.ts';
+import type { Problem } from '../../errors.ts';
+import type { Json, JsonObject } from '../../event.ts';
 import { isOn, objectAt, textAt, texts } from '../../json.ts';
 import { found, type Path, problem, type Rule } from './rule.ts';
 
@@ -24,27 +25,31 @@ export const checksCors: Rule = (extension) => {
 const framingHeaders =
   /^(content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|proxy-connection)$/i;
 
+const transforms: readonly Path[] = ['transformRequestHeaders', 'transformResponseHeaders'].flatMap((name) => [
+  ['middleware', 'global', name],
+  ['middleware', 'operations', '*', name],
+]);
+
 const lists: readonly Path[] = [
-  ...['transformRequestHeaders', 'transformResponseHeaders'].flatMap((name) => [
-    ['middleware', 'global', name, 'add'],
-    ['middleware', 'operations', '*', name, 'add'],
-  ]),
+  ...transforms.map((place) => [...place, 'add']),
   ['middleware', 'operations', '*', 'mockResponse', 'headers'],
   ['server', 'eventHandlers', '*', 'headers'],
 ];
 
-export const checksHeaders: Rule = (extension) =>
-  lists
-    .values()
-    .flatMap((list) => found(extension, [...list, '*']).flatMap(({ path, value }) => pairProblems(path, value)));
+export function* checksHeaders(extension: JsonObject): Generator<Problem, void> {
+  for (const list of lists)
+    for (const { path, value } of found(extension, [...list, '*'])) yield* pairProblems(path, value);
+  for (const place of transforms)
+    for (const { path, value } of found(extension, [...place, 'remove', '*'])) yield* nameProblems(path, String(value));
+}
 
-function pairProblems(path: Path, pair: Json) {
-  const name = textAt(pair, 'name') ?? '';
-  if (framingHeaders.test(name)) {
-    return [problem([...path, 'name'], 'header_not_allowed', `${name} belongs to the connection`)];
-  }
+const nameProblems = (path: Path, name: string): readonly Problem[] =>
+  framingHeaders.test(name) ? [problem(path, 'header_not_allowed', `${name} belongs to the connection`)] : [];
+
+function pairProblems(path: Path, pair: Json): readonly Problem[] {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
-  return /[\u0000-\u0008\u000a-\u001f\u007f]/.test(textAt(pair, 'value') ?? '')
-    ? [problem([...path, 'value'], 'header_value_invalid', 'must not hold control characters')]
-    : [];
+  const hasControl = /[\u0000-\u0008\u000a-\u001f\u007f]/.test(textAt(pair, 'value') ?? '');
+  const fault = 'must not hold control characters';
+  const ofName = nameProblems([...path, 'name'], textAt(pair, 'name') ?? '');
+  return [...ofName, ...(hasControl ? [problem([...path, 'value'], 'header_value_invalid', fault)] : [])];
 }

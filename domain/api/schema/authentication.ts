@@ -74,6 +74,9 @@ const jwt = {
   idpClientIdMappingDisabled: flag,
 };
 
+/** What schemes that are no token schemes have besides. */
+export const membersOfOtherSchemes: readonly string[] = Object.keys({ ...basic, ...jwt });
+
 /** Known and not offered (api-definition design 16). */
 const foreign = { scopeCheck: block(), exchange: block(), protectedResourceMetadata: block() };
 

@@ -165,6 +165,12 @@ describe('checkApi refuses', () => {
       'header_not_allowed',
     ],
     [
+      'a framing header that is removed',
+      apiDocument({ global: { transformRequestHeaders: { enabled: true, remove: ['x', 'content-length'] } } }),
+      pointer('middleware/global/transformRequestHeaders/remove/1'),
+      'header_not_allowed',
+    ],
+    [
       'a line break in a header value',
       apiDocument({ global: { transformResponseHeaders: { enabled: true, add: [{ name: 'x', value: 'a\r\nb' }] } } }),
       pointer('middleware/global/transformResponseHeaders/add/0/value'),
@@ -173,6 +179,12 @@ describe('checkApi refuses', () => {
     [
       'an end of life that is no time',
       apiDocument({ info: { expiration: 'tomorrow' } }),
+      pointer('info/expiration'),
+      'expiration_invalid',
+    ],
+    [
+      'an end of life on a day that there is not',
+      apiDocument({ info: { expiration: '2030-02-31 10:00' } }),
       pointer('info/expiration'),
       'expiration_invalid',
     ],
@@ -250,6 +262,39 @@ describe('checkApi refuses', () => {
     expect(check(document, 'oas').problems.map((problem) => problem.pointer)).to.deep.equal([pointer('upstream')]);
     expect(check(document).problems).to.deep.equal([]);
   });
+});
+
+describe('checkApi reads what is said in part', () => {
+  const timeouts: readonly [name: string, block: JsonObject, timeoutMs: number][] = [
+    ['no block as thirty seconds', {}, 30_000],
+    ['a block that is off as thirty seconds', { enforceTimeout: { enabled: false, duration: '1s' } }, 30_000],
+    ['a block without duration as thirty seconds', { enforceTimeout: { enabled: true } }, 30_000],
+    ['an empty duration as thirty seconds', { enforceTimeout: { enabled: true, duration: '' } }, 30_000],
+    ['zero as none', { enforceTimeout: { enabled: true, duration: '0s' } }, 0],
+    ['a duration', { enforceTimeout: { enabled: true, duration: 'PT1.5S' } }, 1500],
+  ];
+  for (const [name, members, timeoutMs] of timeouts) {
+    it(`a time-out of the upstream: ${name}`, () => {
+      expect(check(apiDocument({ upstream: members })).definition?.upstream.timeoutMs).to.equal(timeoutMs);
+    });
+  }
+
+  const switches: readonly [name: string, older: boolean | undefined, newer: boolean | undefined, isOn: boolean][] = [
+    ['in their older place', true, undefined, true],
+    ['in their newer place', undefined, true, true],
+    ['in the newer place when both are there', true, false, false],
+    ['nowhere', undefined, undefined, false],
+  ];
+  for (const [name, older, newer, isOn] of switches) {
+    it(`context variables ${name}`, () => {
+      const block = (enabled: boolean | undefined) => (enabled === undefined ? {} : { contextVariables: { enabled } });
+      const document = apiDocument({
+        server: { listenPath: { value: '/a' }, ...block(older) },
+        global: block(newer),
+      });
+      expect(check(document).definition?.contextVariables).to.equal(isOn);
+    });
+  }
 });
 
 describe('checkApi remarks', () => {

@@ -15,7 +15,7 @@ import {
   server,
   upstream,
 } from '../../support/definition-rows.ts';
-import { apiDocument } from '../../support/documents.ts';
+import { apiDocument, extensionOf } from '../../support/documents.ts';
 
 const taken: readonly (readonly [string, JsonObject])[] = [
   [
@@ -55,6 +55,11 @@ const taken: readonly (readonly [string, JsonObject])[] = [
   ],
   ['empty words where a word may be', upstream({ tlsTransport: { minVersion: '', maxVersion: '' } })],
   ['an old place of context variables', server({ contextVariables: { enabled: true } })],
+  ['a name in an operation that nobody knows', operation({ 'x-note': 'by hand', alow: { enabled: true } })],
+  [
+    'a source that is off beside the one that the component declares',
+    auth({ securitySchemes: { a: { enabled: true, query: { enabled: false, name: 'x' } } } }, { a: key }),
+  ],
   [
     'a text that only looks like an address of a secret',
     global({ transformRequestHeaders: { enabled: true, add: [{ name: 'x', value: 'my-env://x' }] } }),
@@ -102,6 +107,24 @@ const remarked: readonly Row[] = [
     handler({ type: 'webhook', trigger: 'AuthFailure', url: 'https://a.example/', bodyTemplate: '{{.Type}}' }),
     'server/eventHandlers/1/bodyTemplate',
     'no_effect',
+  ],
+  [
+    'no word about authentication',
+    { ...apiDocument(), 'x-svc-api-gateway': { ...extensionOf(), server: { listenPath: { value: '/a' } } } },
+    'server/authentication',
+    'auth_absent',
+  ],
+  [
+    'a member of another kind of scheme',
+    auth({ securitySchemes: { a: { enabled: true, allowedIssuers: ['https://a.example'] } } }, { a: key }),
+    'server/authentication/securitySchemes/a/allowedIssuers',
+    'no_effect',
+  ],
+  [
+    'a block of an operation that nobody knows',
+    operation({ alow: { enabled: true } }),
+    'middleware/operations/getA/alow',
+    'unknown_key',
   ],
   [
     'a trigger that never fires',

@@ -100,11 +100,12 @@ describe('describeChain', () => {
     const versions = [{ name: 'v2', id: 'orders-v2' }];
     const versioning = { enabled: true, location: 'url', versions };
     const entries = described(apiDocument({ info: { versioning }, global: { cors: { enabled: true } } }));
-    expect(entries.map(({ name }) => name)).to.deep.equal(['version', 'cors', 'organisation-limits', 'upstream']);
+    const running = entries.filter(({ runs }) => runs).map(({ name }) => name);
+    expect(running).to.deep.equal(['version', 'cors', 'organisation-limits', 'upstream']);
     expect(entries[0]).to.deep.include({ phase: 'request', pointer: '/x-svc-api-gateway/info/versioning', runs: true });
     expect(entries[0]?.settings).to.deep.include({ location: 'url', versions });
-    const off = described(apiDocument({ info: { versioning: { ...versioning, enabled: false } } })).at(-1);
-    expect(off).to.include({ name: 'versioning', runs: false, reason: 'is switched off' });
+    const off = described(apiDocument({ info: { versioning: { ...versioning, enabled: false } } }));
+    expect(off.find(({ name }) => name === 'versioning')).to.include({ runs: false, reason: 'is switched off' });
   });
 
   it('names the operation of a block', () => {

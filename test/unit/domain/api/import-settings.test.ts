@@ -8,7 +8,7 @@ import { Refusal } from '../../../../domain/errors.ts';
 import type { JsonObject } from '../../../../domain/event.ts';
 import { toApiId, toOrgId } from '../../../../domain/ids.ts';
 import { at } from '../../../../domain/json.ts';
-import { apiDocument, extensionOf, openApi } from '../../../support/documents.ts';
+import { apiDocument, extensionOf, keyless, openApi } from '../../../support/documents.ts';
 
 const ids = { apiId: toApiId('orders'), orgId: toOrgId('org'), dbId: '0123456789abcdef01234567' };
 const gateway = 'x-svc-api-gateway';
@@ -35,7 +35,7 @@ describe('precedence of a PATCH', () => {
 
   it('takes the extension of the body whole when no setting is given', () => {
     const { document } = patch(bodyWith, {}, stored);
-    expect(at(document, gateway, 'server')).to.deep.equal({ listenPath: { value: '/body', strip: true } });
+    expect(at(document, gateway, 'server')).to.deep.equal({ listenPath: { value: '/body', strip: true }, ...keyless });
   });
   it('keeps the stored extension when the body has none', () => {
     const { document } = patch(openApi(), {}, stored);
@@ -48,7 +48,7 @@ describe('precedence of a PATCH', () => {
   });
   it('lays settings over the extension of the body and forgets the stored one', () => {
     const { document } = patch(bodyWith, { listenPath: '/query' }, stored);
-    expect(at(document, gateway, 'server')).to.deep.equal({ listenPath: { value: '/query', strip: true } });
+    expect(at(document, gateway, 'server')).to.deep.equal({ listenPath: { value: '/query', strip: true }, ...keyless });
   });
   it('replaces the OAS part whole', () => {
     const { document } = patch(openApi({ paths: { '/new': {} } }), {}, apiDocument({}, { 'x-mine': 1 }));
@@ -255,5 +255,34 @@ describe('a new definition', () => {
   });
   it('refuses an extension that is no object', () => {
     expect(refusalOf(() => create(openApi({ [gateway]: null }))).problems[0]?.pointer).to.equal(`/${gateway}`);
+  });
+});
+
+describe('the older place of context variables', () => {
+  const older = { listenPath: { value: '/a' }, contextVariables: { enabled: true } };
+  const stored = (parts: Parameters<typeof apiDocument>[0]) => {
+    const { document, warnings } = patch(apiDocument(parts));
+    return {
+      server: at(document, gateway, 'server', 'contextVariables'),
+      global: at(document, gateway, 'middleware', 'global', 'contextVariables'),
+      codes: warnings.map(({ code }) => code),
+    };
+  };
+  const moved = { server: undefined, codes: ['older_place'] };
+
+  it('is read, and stored in the newer one', () => {
+    expect(stored({ server: older })).to.deep.equal({ ...moved, global: { enabled: true } });
+    const global = { cors: { enabled: false } };
+    expect(stored({ server: older, global })).to.deep.equal({ ...moved, global: { enabled: true } });
+  });
+  it('says nothing beside the newer one', () => {
+    const global = { contextVariables: { enabled: false } };
+    expect(stored({ server: older, global })).to.deep.equal({ ...moved, global: { enabled: false } });
+  });
+  it('stays for the schema to judge when it is no block', () => {
+    const server = { ...older, contextVariables: 'on' };
+    expect(stored({ server })).to.deep.equal({ server: 'on', global: undefined, codes: [] });
+    const { document } = patch({ ...apiDocument(), [gateway]: { ...extensionOf({ server: older }), middleware: 5 } });
+    expect(at(document, gateway, 'middleware')).to.equal(5);
   });
 });
