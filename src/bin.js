@@ -5,7 +5,8 @@ import * as nodeModule from 'node:module';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 
-const wantedMajor = 24;
+/** Statements that name their values by number came with 24.7. */
+const wanted = [24, 7];
 
 function run() {
   keepCompiled();
@@ -40,12 +41,16 @@ function cacheFolder() {
 }
 
 function refuse() {
-  console.error(`svc needs Node ${wantedMajor} or newer; this is Node ${process.versions.node} (${process.execPath}).`);
+  console.error(
+    `svc needs Node ${wanted.join('.')} or newer; this is Node ${process.versions.node} (${process.execPath}).`,
+  );
   console.error('Install it from https://nodejs.org/. In a checkout, "npm run svc -- …" brings the right one.');
   return Promise.resolve(1);
 }
 
-const start = Number(process.versions.node.split('.')[0]) < wantedMajor ? refuse : run;
+const [major, minor] = process.versions.node.split('.').map(Number);
+const isOld = major < wanted[0] || (major === wanted[0] && minor < wanted[1]);
+const start = isOld ? refuse : run;
 
 start().then(
   (code) => {

@@ -6,6 +6,7 @@ import { shortPosition } from '../../domain/event-store.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ListenAddress } from '../config/units.ts';
 import { openLog } from '../stores/open.ts';
+import { severalConnectionsAreSafe } from '../stores/sqlite.ts';
 import { addressText, localUrl } from './addresses.ts';
 import { reportRing } from './key-operations.ts';
 import { hasRing } from './key-ring.ts';
@@ -22,7 +23,7 @@ export type Finding = {
 export async function examine(settings: Settings, now: () => Date): Promise<readonly Finding[]> {
   const store = await storeFindings(settings, now);
   return [
-    ...versionFindings(),
+    ...versionFindings(process.versions),
     ...diskFindings(settings.dataDirectory),
     ...store,
     ...(await secretFindings(settings)),
@@ -33,13 +34,16 @@ export async function examine(settings: Settings, now: () => Date): Promise<read
 
 const oldestNode = 24;
 
-function versionFindings(): readonly Finding[] {
-  const { node = '', sqlite = '' } = process.versions;
+/** `versions`: those of the process; for tests. */
+export function versionFindings(versions: Readonly<Record<string, string | undefined>>): readonly Finding[] {
+  const { node = '', sqlite = '' } = versions;
   const isOld = Number(node.split('.')[0]) < oldestNode;
   const text = `Node.js ${node}, SQLite ${sqlite}`;
-  return isOld
-    ? [{ part: 'versions', level: 'failure', text, hint: `install Node.js ${oldestNode} or newer` }]
-    : [{ part: 'versions', level: 'ok', text }];
+  if (isOld) return [{ part: 'versions', level: 'failure', text, hint: `install Node.js ${oldestNode} or newer` }];
+  if (severalConnectionsAreSafe(sqlite)) return [{ part: 'versions', level: 'ok', text }];
+  const hint =
+    'one process holds each data folder for itself, so no backup while it runs: install Node.js 24.21 or newer';
+  return [{ part: 'versions', level: 'warning', text, hint }];
 }
 
 const littleBytes = 1024 ** 3;

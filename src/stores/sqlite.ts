@@ -10,6 +10,8 @@ export type Row = Readonly<Record<string, SqlValue>>;
 export type OpenOptions = {
   /** `wal` for logs and read models; `truncate` where deleted content must not live on in a log beside the file. */
   readonly journal?: 'wal' | 'truncate';
+  /** Several processes share the file by design: below the floor it has no write-ahead log, where others belong to the first. */
+  readonly isShared?: boolean;
   /** `full` survives a loss of power, `normal` may lose the last transactions but never the file. */
   readonly synchronous?: 'full' | 'normal';
   /** How long a writer waits for another connection's write lock. Default 5,000. */
@@ -83,9 +85,24 @@ export function openDatabase(path: string, options: OpenOptions = {}): Database 
     return database;
   } catch (error) {
     database.close();
-    throw error;
+    throw explained(error, options);
   }
 }
+
+/** A file that belongs to another process below the floor says so, and what would help. */
+function explained(error: unknown, options: OpenOptions): unknown {
+  if (sqliteFault(error) !== 'busy' || !isOwned(options)) return error;
+  try {
+    demandSeveralConnections(options.sqliteVersion);
+    return error;
+  } catch (reason) {
+    const text = reason instanceof Error ? reason.message : String(reason);
+    return new Error(`another process has the file: ${text}, or stop that process`, { cause: error });
+  }
+}
+
+const isOwned = ({ journal = 'wal', isShared = false, sqliteVersion }: OpenOptions): boolean =>
+  journal === 'wal' && !isShared && !severalConnectionsAreSafe(sqliteVersion);
 
 function prepareFolder(folder: string, { readOnly, warn, fileSystemMagic }: OpenOptions): void {
   if (!readOnly) mkdirSync(folder, { recursive: true });
@@ -102,17 +119,22 @@ const magicOf = (folder: string): number => statfsSync(folder).type;
 
 function setUp(database: Database, options: OpenOptions): void {
   if (options.secureDelete) database.exec('PRAGMA secure_delete = ON');
+  const isUnsafe = !severalConnectionsAreSafe(options.sqliteVersion);
   if (!options.readOnly) {
     // Below the floor one connection holds the file for itself; must be said before the first look into the log.
-    if (!severalConnectionsAreSafe(options.sqliteVersion)) database.exec('PRAGMA locking_mode = EXCLUSIVE');
-    setJournal(database, options.journal ?? 'wal', options.busyTimeoutMs ?? defaultBusyTimeoutMs);
-  }
+    if (isOwned(options)) database.exec('PRAGMA locking_mode = EXCLUSIVE');
+    const journal = isUnsafe && options.isShared ? 'truncate' : (options.journal ?? 'wal');
+    setJournal(database, journal, options.busyTimeoutMs ?? defaultBusyTimeoutMs);
+  } else if (isOwned(options)) look(database);
   database.exec(`PRAGMA synchronous = ${options.synchronous ?? 'full'}; PRAGMA foreign_keys = ON`);
   if (options.maxBytes !== undefined) {
     const { page_size } = database.prepare('PRAGMA page_size').get() ?? {};
     database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(options.maxBytes / Number(page_size)))}`);
   }
 }
+
+/** Whether the file may be read at all. */
+const look = (database: Pick<Database, 'prepare'>): unknown => database.prepare('SELECT 1 FROM sqlite_schema').get();
 
 /** More pages than a file can have: a copy in one step is one read transaction, which no writer makes start again. */
 const allPages = 2_147_483_647;
@@ -129,11 +151,12 @@ export async function copyDatabase(path: string, to: string): Promise<void> {
     isMade = copy.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.['count'] === 0;
     copy.close();
     if (!isMade) throw new Error(`${to} exists already`);
+    source.prepare('SELECT 1 FROM sqlite_schema').get();
     await backup(source, to, { rate: allPages });
     checkCopy(to);
   } catch (error) {
     if (isMade) rmSync(to, { force: true });
-    throw error;
+    throw explained(error, {});
   } finally {
     source.close();
   }

@@ -3,6 +3,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect } from 'chai';
+import { versionFindings } from '../../src/compose/examine.ts';
 import { type CliOptions, svc } from '../support/cli.ts';
 import { startSvc } from '../support/svc-process.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -20,6 +21,18 @@ async function findings(args: readonly string[], options: CliOptions = {}) {
 }
 
 describe('svc doctor', () => {
+  for (const [node, sqlite, level, hint] of [
+    ['24.21.0', '3.53.1', 'ok', undefined],
+    ['24.14.0', '3.51.2', 'warning', /install Node\.js 24\.21/],
+    ['22.1.0', '3.45.0', 'failure', /install Node\.js 24 /],
+  ] as const) {
+    it(`says of Node ${node} with SQLite ${sqlite}: ${level}`, () => {
+      const [found] = versionFindings({ node, sqlite });
+      expect(found).to.include({ level, text: `Node.js ${node}, SQLite ${sqlite}` });
+      expect(found?.hint ?? '').to.match(hint ?? /^$/);
+    });
+  }
+
   it('finds nothing wrong where nothing was started yet', async () => {
     using folder = temporaryFolder('svc-doctor-');
     const { code, of, err } = await findings(['--data', folder.file('data')]);

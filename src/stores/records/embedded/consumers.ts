@@ -34,7 +34,7 @@ export class Consumers implements Disposable {
   readonly #known = new Map<ConsumerId, Map<string, string>>();
 
   constructor(directory: string) {
-    this.#database = openDatabase(join(directory, 'consumers.db'), { synchronous: 'normal' });
+    this.#database = openDatabase(join(directory, 'consumers.db'), { synchronous: 'normal', isShared: true });
     this.#database.transaction(() => this.#database.exec(consumersSchema));
   }
 
@@ -138,7 +138,7 @@ export class DeadLetters implements Disposable {
   readonly #database: Database;
 
   constructor(directory: string) {
-    this.#database = openDatabase(join(directory, 'dead-letters.db'), { synchronous: 'normal' });
+    this.#database = openDatabase(join(directory, 'dead-letters.db'), { synchronous: 'normal', isShared: true });
     this.#database.transaction(() => this.#database.exec(lettersSchema));
   }
 

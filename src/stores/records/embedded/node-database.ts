@@ -49,14 +49,14 @@ const path = (nodeDirectory: string): string => join(nodeDirectory, 'node.db');
 export const nodeDatabaseExists = (nodeDirectory: string): boolean => existsSync(path(nodeDirectory));
 
 export function openNodeDatabase(nodeDirectory: string): Database {
-  const database = openDatabase(path(nodeDirectory), { synchronous: 'normal' });
+  const database = openDatabase(path(nodeDirectory), { synchronous: 'normal', isShared: true });
   // Readers come before anything is written; what they find must be a whole schema.
   database.transaction(() => database.exec(schema));
   return database;
 }
 
 export const followNodeDatabase = (nodeDirectory: string): Database =>
-  openDatabase(path(nodeDirectory), { readOnly: true });
+  openDatabase(path(nodeDirectory), { readOnly: true, isShared: true });
 
 /** A reader may come between the making of the file and that of its tables; then there is nothing to read yet. */
 const hasSchema = (database: Database): boolean =>

@@ -37,7 +37,7 @@ export function createSegment(path: string, isSynced: boolean): Database {
   return database;
 }
 
-export const openSegment = (path: string): Database => openDatabase(path, { readOnly: true });
+export const openSegment = (path: string): Database => openDatabase(path, { journal: 'truncate', readOnly: true });
 
 export const segmentExists = (path: string): boolean => existsSync(path);
 

@@ -119,6 +119,6 @@ describe('the bin', () => {
       (error: { code: number; stderr: string; stdout: string }) => error,
     );
     expect(failed).to.include({ code: 1, stdout: '' });
-    expect(failed.stderr).to.match(/svc needs Node 24 or newer; this is Node 20\.19\.0/);
+    expect(failed.stderr).to.match(/svc needs Node 24\.7 or newer; this is Node 20\.19\.0/);
   });
 });

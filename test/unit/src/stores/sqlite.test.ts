@@ -62,7 +62,29 @@ describe('the seam over SQLite', () => {
       using first = withTable({ sqliteVersion: '3.50.4' });
       first.exec('INSERT INTO t VALUES (1)');
       expect(faultOf(() => withTable({ busyTimeoutMs: 10 }))).to.equal('busy');
+      for (const readOnly of [false, true]) {
+        const attempt = () => openDatabase(path, { sqliteVersion: '3.50.4', busyTimeoutMs: 10, readOnly });
+        expect(attempt).to.throw(/another process has the file: SQLite 3\.50\.4 .*install Node/);
+      }
     });
+
+    for (const [what, options] of [
+      ['a file that is shared by design', { isShared: true }],
+      ['a file without a write-ahead log', { journal: 'truncate' }],
+    ] as const) {
+      it(`may use ${what} below the floor too, without a write-ahead log`, () => {
+        const below = { ...options, sqliteVersion: '3.50.4' };
+        using first = withTable(below);
+        using second = openDatabase(path, below);
+        using reader = openDatabase(path, { ...below, readOnly: true });
+        for (const writer of [first, second, first]) {
+          writer.transaction(() => writer.exec('INSERT INTO t VALUES (1)'));
+          reader.prepare('SELECT * FROM t').all();
+        }
+        expect(countOf(reader)).to.equal(3);
+        expect(first.prepare('PRAGMA journal_mode').get()).to.deep.include({ journal_mode: 'truncate' });
+      });
+    }
   });
 
   describe('a folder', () => {
