@@ -34,7 +34,8 @@ type CheckedApi = {
   readonly stage?: 'schema' | 'rules';
 };
 
-export type CheckApi = (api: ApiToCheck) => CheckedApi;
+/** What these rules have let through before is only read; if that fails, they are asked like for any other. */
+export type CheckApi = (api: ApiToCheck, isChecked?: boolean) => CheckedApi;
 
 /** The check itself is pure. Problems of one stage are reported together, the first hundred of them. */
 export function createCheckApi(): CheckApi {
@@ -42,7 +43,11 @@ export function createCheckApi(): CheckApi {
   const checkOas = createShapeCheck(oasExtensionSchema);
   const checkStreaming = createShapeCheck(streamingSchema);
   const checkClassic = createCheckClassic();
-  const checkOpenApi: CheckApi = ({ apiId, orgId, kind, document }) => {
+  const checkOpenApi: CheckApi = ({ apiId, orgId, kind, document }, isChecked = false) => {
+    if (isChecked) {
+      const read = readDefinition(document, { apiId, orgId, kind });
+      if (read.problems.length === 0) return { ...read, warnings: [] };
+    }
     const extension = objectAt(document, gatewayExtension);
     const streaming = document[streamingExtension];
     const shape = [
@@ -61,9 +66,9 @@ export function createCheckApi(): CheckApi {
     const { definition, problems } = readDefinition(document, { apiId, orgId, kind });
     return withRemarks(problems.length > 0 ? { problems, stage: 'rules' } : { definition, problems }, remarks);
   };
-  return function checkApi(api) {
-    if (api.kind !== 'classic') return checkOpenApi(api);
-    return checkClassic(api.document, (document) => checkOpenApi({ ...api, document }));
+  return function checkApi(api, isChecked) {
+    if (api.kind !== 'classic') return checkOpenApi(api, isChecked);
+    return checkClassic(api.document, (document) => checkOpenApi({ ...api, document }, isChecked));
   };
 }
 

@@ -70,6 +70,8 @@ export type Compiled = {
   readonly rejected: readonly NodeError[];
   /** The good objects that run in place of rejected ones. */
   readonly kept: Readonly<Record<string, GatewayObject>>;
+  /** Ids of all APIs that do not compile, also of those that other gateways run. */
+  readonly failed: readonly string[];
 };
 
 /** What ran before and what the disk kept; both may stand in for an object that does not compile. */
@@ -78,6 +80,8 @@ export type Before = {
   readonly kept: Readonly<Record<string, GatewayObject>>;
   /** APIs that are compiled again although nothing of them changed. */
   readonly isAnew?: ((apiId: string) => boolean) | undefined;
+  /** The rules of this version have let them through already. */
+  readonly isChecked?: ((apiId: string) => boolean) | undefined;
   /** What was compiled of the same objects. */
   readonly same?: Compiled | undefined;
 };
@@ -88,9 +92,11 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
   const results: ApiResult[] = [];
   const rejected: NodeError[] = [];
   const kept: Record<string, GatewayObject> = {};
+  const failed: string[] = [];
   const homeless: Claim[] = [];
   for (const [key, object] of objectsOfKind(snapshot.objects, 'api')) {
-    const built = buildApi(object, before.isAnew?.(object.id) ? undefined : before.apis.get(key), dependencies);
+    const previous = before.isAnew?.(object.id) ? undefined : before.apis.get(key);
+    const built = buildApi(object, { previous, isChecked: before.isChecked?.(object.id) }, dependencies);
     if ('api' in built) {
       if (!isForNode(built.api.route.definition.tags, dependencies.tags)) {
         retire(built.api, before.apis.get(key));
@@ -100,6 +106,7 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
       results.push({ id: object.id, result: built.api === before.apis.get(key) ? 'unchanged' : 'loaded' });
       continue;
     }
+    failed.push(object.id);
     const good = before.apis.get(key) ?? fromKept(before.kept[key], dependencies);
     // What is wrong with an API of other gateways is for them to say.
     if (!good && !isForNode(tagsOf(object.body.document), dependencies.tags)) continue;
@@ -114,7 +121,7 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
   }
   const claims = [...homeless, ...[...apis.values()].map((api) => claimOf(api, withVersions(api, snapshot, apis)))];
   const table = new RouteTable(snapshot.position, snapshot.revision, claims);
-  return { table, sha256: digestOf(apis), apis, results, rejected, kept };
+  return { table, sha256: digestOf(apis), apis, results, rejected, kept, failed };
 }
 
 function digestOf(apis: Compiled['apis']): string {
@@ -142,7 +149,9 @@ function retire(api: CompiledApi, previous: CompiledApi | undefined): void {
 
 type Built = { readonly api: CompiledApi } | { readonly code: string; readonly message: string };
 
-function buildApi(object: ApiObject, previous: CompiledApi | undefined, dependencies: CompileDependencies): Built {
+type Known = { readonly previous?: CompiledApi | undefined; readonly isChecked?: boolean | undefined };
+
+function buildApi(object: ApiObject, { previous, isChecked }: Known, dependencies: CompileDependencies): Built {
   if (previous?.object.sha256 === object.sha256 && previous.object.body.apiKind === object.body.apiKind) {
     if (previous.object.revision === object.revision) return { api: previous };
     // The same document again under a new number: only the stamp of its records changes.
@@ -153,7 +162,7 @@ function buildApi(object: ApiObject, previous: CompiledApi | undefined, dependen
     const { document, missing } = dependencies.reveal(object);
     if (missing.length > 0) return withoutSecrets(missing);
     const apiId: ApiId = toApiId(object.id);
-    const { definition, problems } = dependencies.checkApi({ apiId, orgId, kind: apiKind, document });
+    const { definition, problems } = dependencies.checkApi({ apiId, orgId, kind: apiKind, document }, isChecked);
     if (!definition) return refused(problems);
     return { api: compileApi(object, definition, dependencies) };
   } catch (error) {
@@ -175,7 +184,7 @@ const withoutSecrets = (missing: readonly string[]): Built => ({
 
 function fromKept(object: GatewayObject | undefined, dependencies: CompileDependencies): CompiledApi | undefined {
   if (object?.kind !== 'api') return undefined;
-  const built = buildApi(object, undefined, dependencies);
+  const built = buildApi(object, {}, dependencies);
   return 'api' in built ? built.api : undefined;
 }
 

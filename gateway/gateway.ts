@@ -3,72 +3,31 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeError } from '../domain/gateway-node.ts';
-import type { RecordLane } from '../domain/record-log.ts';
 import { Callers } from './access/callers.ts';
 import { type MakeRecord, recordMaker } from './analytics/outcome.ts';
 import { Recorder } from './analytics/recorder.ts';
-import type { CheckApi } from './check-api.ts';
 import { type Before, type Compiled, type CompiledApi, compile, type Reveal, retireOthers } from './compile.ts';
 import { DeliveryExchange } from './events/exchange.ts';
 import { GatewayEvents } from './events/gateway-events.ts';
-import type { OpenOutbox } from './events/outbox.ts';
-import { type RetryPolicy, webhookRetries } from './events/verdict.ts';
-import type { Feed, GatewayReport, GroupReload, SnapshotSource } from './feed/feed.ts';
+import { webhookRetries } from './events/verdict.ts';
+import type { GatewayReport, SnapshotSource } from './feed/feed.ts';
 import type { Generation } from './feed/generation.ts';
 import { diskGenerations } from './feed/generations.ts';
 import type { HeldSnapshot } from './feed/held.ts';
 import { Progress } from './feed/progress.ts';
 import { Reports } from './feed/reports.ts';
-import type { SignedSnapshot } from './feed/signed.ts';
 import { Subscription } from './feed/subscription.ts';
-import type { Trust } from './feed/trust.ts';
-import { Vault, type VaultOptions } from './feed/vault.ts';
+import { Vault } from './feed/vault.ts';
 import type { Context } from './http/context.ts';
 import { ControlServer } from './http/control.ts';
 import { ProxyServer } from './http/server.ts';
-import type { Clock, Counters, Log } from './ports.ts';
+import type { Address, GatewayOptions } from './options.ts';
 import { Reloads } from './reload.ts';
 import { createReloadRequests } from './reload-requests.ts';
 import { defaultGatewaySettings, type GatewaySettings } from './settings.ts';
 import { keyChecks } from './stack.ts';
 import { configOf, healthOf, helloOf, readinessOf, reportOf, type Standing } from './standing.ts';
 import { Agents } from './upstream/agents.ts';
-
-type Address = { readonly host: string; readonly port: number };
-
-export type GatewayOptions = {
-  readonly feed: Feed;
-  readonly checkApi: CheckApi;
-  readonly lane: RecordLane;
-  readonly counters: Counters;
-  readonly log: Log;
-  readonly clock: Clock;
-  /** Name of this node in reports. */
-  readonly node: string;
-  /** What the disk holds is believed only when it is signed. Without it the feed is a function call. */
-  readonly trust?: Trust | undefined;
-  /** A snapshot to start from when the disk has none. */
-  readonly seed?: (() => Promise<SignedSnapshot>) | undefined;
-  /** Open secrets: where the key ring is, in the process of management, and what is sealed for this node in one of its own. */
-  readonly openSecrets?: VaultOptions['open'];
-  readonly nodeKey?: VaultOptions['key'];
-  /** Has every gateway of the group of this node asked to reload. */
-  readonly reloadGroup?: (() => Promise<GroupReload>) | undefined;
-  /** Where events wait for webhooks; opened when the first handler needs it. Without it none is called. */
-  readonly openOutbox?: OpenOutbox | undefined;
-  /** When events that were not delivered are tried again. Default: as the design has it. */
-  readonly webhookRetries?: RetryPolicy | undefined;
-  readonly listen: Address;
-  readonly controlListen: Address;
-  /** Where the node keeps its last good configurations. */
-  readonly directory: string;
-  readonly settings?: Partial<GatewaySettings>;
-  /**
-   * Reads anew what the settings of the node refer to, at a reload; answers those that this gateway takes while it runs.
-   * Rejects with what is wrong with them.
-   */
-  readonly renew?: (() => Promise<Partial<Pick<GatewaySettings, 'controlSecret'>>>) | undefined;
-};
 
 type Applied = {
   /** Of the feed; '' before the first snapshot. */
@@ -88,6 +47,8 @@ export type Gateway = {
   /** Finishes requests for at most so long, flushes the records, and closes everything. Later calls share the first. */
   stop(deadlineMs: number): Promise<void>;
 };
+
+const servesFirstMs = 50;
 
 /** Resolves when both listeners accept. A node without any configuration answers 503 until it has one. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -187,6 +148,8 @@ class RunningGateway implements Gateway {
 
   async start(): Promise<void> {
     const { listen, controlListen } = this.#options;
+    // Before the first connection: a node that has a configuration on its disk refuses nobody for want of one.
+    await this.#subscription.load();
     try {
       this.address = await this.#server.listen(listen);
       this.controlAddress = await this.#control.listen(controlListen);
@@ -194,8 +157,10 @@ class RunningGateway implements Gateway {
       await this.stop(0);
       throw error;
     }
-    await this.#subscription.start();
-    this.#reports.start();
+    // What a node with a configuration has to ask and to tell comes behind its first requests.
+    const afterMs = this.#compiled ? servesFirstMs : 0;
+    await this.#subscription.start(afterMs);
+    this.#reports.start(afterMs);
   }
 
   applied(): Applied {
@@ -227,8 +192,9 @@ class RunningGateway implements Gateway {
     await this.#control.stop();
   }
 
-  #apply(generation: Generation, source: SnapshotSource): Compiled['kept'] {
+  #apply(generation: Generation, source: SnapshotSource): Pick<Generation, 'kept' | 'checked'> {
     const { snapshot } = generation;
+    const { rules } = this.#options;
     const hasNewObjects = snapshot.objects !== this.#snapshot?.objects;
     const compiled = this.#compile(generation);
     this.#source = source;
@@ -238,12 +204,15 @@ class RunningGateway implements Gateway {
     if (hasNewObjects) this.#reloads.follow(snapshot, compiled);
     this.#progress.moveTo(snapshot.position);
     this.#reports.now();
-    return compiled.kept;
+    const { kept, failed } = compiled;
+    return { kept, ...(rules === undefined ? {} : { checked: { by: rules, rejected: failed } }) };
   }
 
   /** Compiles and swaps. */
-  #compile({ snapshot, kept }: Generation, isAnew?: Before['isAnew']): Compiled {
-    const { checkApi, counters, log, clock } = this.#options;
+  #compile({ snapshot, kept, checked }: Generation, isAnew?: Before['isAnew']): Compiled {
+    const { checkApi, rules, counters, log, clock } = this.#options;
+    const rejectedBefore = checked && checked.by === rules ? new Set(checked.rejected) : undefined;
+    const isChecked = rejectedBefore && ((id: string) => !rejectedBefore.has(id));
     const reveal: Reveal = (object) => this.#vault.reveal(object);
     const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
     const known = new Set(this.#compiled?.rejected.map(nameOf));
@@ -256,7 +225,7 @@ class RunningGateway implements Gateway {
     const startMs = clock.monotonic();
     const hasSameApis = !isAnew && snapshot.objects === this.#snapshot?.objects;
     const same = hasSameApis ? this.#compiled : undefined;
-    const compiled = compile(snapshot, { apis: before, kept, isAnew, same }, dependencies);
+    const compiled = compile(snapshot, { apis: before, kept, isAnew, isChecked, same }, dependencies);
     this.#compileMs = clock.monotonic() - startMs;
     // The swap: requests that come from here on pick up the new table, those under way keep theirs.
     this.#compiled = compiled;

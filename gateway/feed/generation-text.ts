@@ -4,7 +4,7 @@ import type { Generation } from './generation.ts';
 import { entriesOf } from './held.ts';
 
 /** Joined they are `{"snapshot": …, "kept": …}`, or with `provenance` in the place of the snapshot. */
-export function* generationText({ snapshot, kept, boxes = {}, provenance }: Generation): Iterable<string> {
+export function* generationText({ snapshot, kept, boxes = {}, checked, provenance }: Generation): Iterable<string> {
   if (provenance) {
     yield '{"provenance":{"base":';
     const { objects, ...base } = provenance.base;
@@ -15,7 +15,9 @@ export function* generationText({ snapshot, kept, boxes = {}, provenance }: Gene
     const { objects: _, keys: __, ...rest } = snapshot;
     yield* withObjects(rest, entriesOf(snapshot));
   }
-  yield `,"kept":${JSON.stringify(kept)}${bare(boxes) ? '' : `,"boxes":${JSON.stringify(boxes)}`}}`;
+  yield `,"kept":${JSON.stringify(kept)}`;
+  if (!bare(boxes)) yield `,"boxes":${JSON.stringify(boxes)}`;
+  yield `${checked ? `,"checked":${JSON.stringify(checked)}` : ''}}`;
 }
 
 const bare = (value: object): boolean => Object.keys(value).length === 0;

@@ -3,20 +3,20 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../ports.ts';
-import type { Generation, Provenance } from './generation.ts';
+import type { Checked, Generation, Provenance } from './generation.ts';
 import { generationText } from './generation-text.ts';
 import { follow, type HeldSnapshot, hold } from './held.ts';
 import { isSnapshot } from './snapshot-shape.ts';
 import type { Trust } from './trust.ts';
 
 /** `currentMs`: when the node last knew that this is the newest configuration, ms since 1970. */
-type KeptGeneration = Generation & { readonly currentMs?: number };
+export type KeptGeneration = Generation & { readonly currentMs?: number };
 
 export interface Generations {
   /** The newest that is whole and, where signatures are demanded, signed; a broken one is passed over with a log line. */
   load(): Promise<KeptGeneration | undefined>;
-  /** Answers how many bytes it wrote. */
-  save(generation: Generation): Promise<number>;
+  /** Answers how many bytes it wrote. Without `currentMs` it is current now. */
+  save(generation: KeptGeneration): Promise<number>;
   /** The newest one is still what management has. */
   confirm(nowMs: number): Promise<void>;
 }
@@ -27,8 +27,8 @@ const namePattern = /^generation-(\d{10})\.json$/;
 const draftPattern = /^generation-\d{10}\.json\.\d+\.tmp$/;
 
 /**
- * With `trust` only a configuration that management signed is taken from the disk. What runs in place of its rejected
- * objects is believed by its checksum: it came with answers that are not kept.
+ * With `trust` only a configuration that management signed is taken from the disk. What this node itself noted beside it
+ * is believed by its checksum: what runs in place of rejected objects, and which objects the rules let through.
  */
 export function diskGenerations(directory: string, log: Log, trust?: Trust): Generations {
   async function numbers(): Promise<number[]> {
@@ -78,6 +78,7 @@ type Written = {
   readonly provenance?: { readonly base: unknown; readonly steps: unknown };
   readonly kept?: Generation['kept'];
   readonly boxes?: Generation['boxes'];
+  readonly checked?: unknown;
 };
 
 /** First line: SHA-256 of the rest. */
@@ -86,16 +87,22 @@ async function read(path: string, trust: Trust | undefined): Promise<KeptGenerat
   const end = text.indexOf('\n');
   const body = text.slice(end + 1);
   if (end !== 64 || sha256(body) !== text.slice(0, end)) throw new Error('its checksum does not fit');
-  const { snapshot, provenance, kept = {}, boxes = {} } = JSON.parse(body) as Written;
+  const { snapshot, provenance, kept = {}, boxes = {}, checked } = JSON.parse(body) as Written;
   const { mtimeMs: currentMs } = await stat(path);
+  const beside = { kept, ...(isChecked(checked) ? { checked } : {}), currentMs };
   if (trust) {
     const proven = trust.checkKept(provenance?.base, provenance?.steps);
-    return { snapshot: resultOf(proven), kept, boxes, provenance: proven, currentMs };
+    return { snapshot: resultOf(proven), boxes, provenance: proven, ...beside };
   }
   const plain = provenance === undefined ? snapshot : (provenance as Provenance).base;
   if (!isSnapshot(plain)) throw new Error('it is no snapshot');
-  return { snapshot: provenance === undefined ? hold(plain) : resultOf(provenance as Provenance), kept, currentMs };
+  return { snapshot: provenance === undefined ? hold(plain) : resultOf(provenance as Provenance), ...beside };
 }
+
+const isChecked = (value: unknown): value is Checked => {
+  const { by, rejected } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof by === 'string' && Array.isArray(rejected) && rejected.every((id) => typeof id === 'string');
+};
 
 /** Throws when the steps are not of one log, or not in order. */
 function resultOf({ base, steps }: Provenance): HeldSnapshot {
@@ -113,7 +120,7 @@ function resultOf({ base, steps }: Provenance): HeldSnapshot {
 const bytesAtOnce = 64 * 1024;
 
 /** Under its name there is only ever a whole file, also after a loss of power. */
-async function write(directory: string, path: string, generation: Generation): Promise<number> {
+async function write(directory: string, path: string, generation: KeptGeneration): Promise<number> {
   const temporary = `${path}.${process.pid}.tmp`;
   const file = await open(temporary, 'w', 0o600);
   let bytes: number;
@@ -123,6 +130,8 @@ async function write(directory: string, path: string, generation: Generation): P
   } finally {
     await file.close();
   }
+  const { currentMs } = generation;
+  if (currentMs !== undefined) await utimes(temporary, currentMs / 1_000, currentMs / 1_000);
   await rename(temporary, path);
   const folder = await open(directory, 'r');
   try {

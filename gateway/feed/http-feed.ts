@@ -1,6 +1,5 @@
 /** The feed over HTTP, for a gateway in a process of its own: long polls, a node token, answers that are checked before they count. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { getCACertificates } from 'node:tls';
 import type { Agent } from 'undici';
 import { shortPosition } from '../../domain/event-store.ts';
 import { type Feed, FeedRefusal, type GatewayReport, type GroupReload } from './feed.ts';
@@ -136,7 +135,7 @@ function agentFor({
 }: Pick<HttpFeedOptions, 'ca' | 'answerTimeoutMs'>): LazyAgent {
   let opened: Promise<Agent> | undefined;
   const open = async (): Promise<Agent> => {
-    const { Agent } = await import('undici');
+    const [{ Agent }, { getCACertificates }] = await Promise.all([import('undici'), import('node:tls')]);
     return new Agent({
       connect: { timeout: 5_000, ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }) },
       headersTimeout: answerTimeoutMs,

@@ -25,20 +25,28 @@ export class Reports {
   readonly #ending = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #isAsked = false;
+  #isStarted = false;
   #sending: Promise<void> | undefined;
 
   constructor(options: ReportsOptions) {
     this.#options = options;
   }
 
-  start(): void {
-    this.now();
+  /** Nothing is sent before. */
+  start(afterMs = 0): void {
+    const begin = (): void => {
+      this.#isStarted = true;
+      this.now();
+    };
+    if (afterMs > 0) setTimeout(begin, afterMs).unref();
+    else begin();
   }
 
   /** What it runs has changed. Of several reports that wait the newest counts. */
   now(): void {
     if (this.#ending.signal.aborted) return;
     this.#isAsked = true;
+    if (!this.#isStarted) return;
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = undefined;
       if (this.#isAsked) this.now();

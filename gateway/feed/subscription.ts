@@ -1,10 +1,10 @@
 /** Follows the configuration: last good generation from disk, then the snapshot, then changes by position. Hands over whole snapshots. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { GatewayObject, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
+import type { GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { Clock, Log } from '../ports.ts';
 import { type Feed, FeedRefusal, type SnapshotSource } from './feed.ts';
 import type { Generation, Provenance } from './generation.ts';
-import type { Generations } from './generations.ts';
+import type { Generations, KeptGeneration } from './generations.ts';
 import { follow, type HeldSnapshot, hold, sizeOf } from './held.ts';
 import { isLong, provenanceOf, withStep } from './provenance.ts';
 import type { SignedSnapshot } from './signed.ts';
@@ -19,9 +19,9 @@ export type SubscriptionOptions = {
   readonly log: Log;
   /**
    * Called with each new snapshot, at most once per `swapEveryMs`. Answers the good objects that go on running in place
-   * of those that it had to reject. `kept` are those of the generation on disk.
+   * of those that it had to reject, and what the rules let through. What it is given of them is of the generation on disk.
    */
-  readonly apply: (generation: Generation, source: SnapshotSource) => Readonly<Record<string, GatewayObject>>;
+  readonly apply: (generation: Generation, source: SnapshotSource) => Judged;
   /** Grows when secrets were opened that were closed before. Default: never. */
   readonly opened?: () => number;
   /** The log has moved on without a change. */
@@ -29,6 +29,8 @@ export type SubscriptionOptions = {
   readonly swapEveryMs?: number;
   readonly pauseMs?: { readonly first: number; readonly longest: number };
 };
+
+type Judged = Pick<Generation, 'kept' | 'checked'>;
 
 /** Why the feed is not followed right now, and since when (monotonic ms). */
 export type FeedTrouble = { readonly code: string; readonly message: string; readonly sinceMs: number };
@@ -55,8 +57,9 @@ export class Subscription {
   /** At the last swap. */
   #opened = 0;
   #lastSwapMs = Number.NEGATIVE_INFINITY;
-  #toSave: Generation | undefined;
+  #toSave: KeptGeneration | undefined;
   #saving: Promise<void> | undefined;
+  #loading: Promise<void> | undefined;
   #following: Promise<void> | undefined;
   #lastContactMs: number | undefined;
   #confirmedMs = Number.NEGATIVE_INFINITY;
@@ -69,16 +72,17 @@ export class Subscription {
     this.#options = options;
   }
 
-  /** Resolves when the disk has been looked at, and the seed if there was nothing; the feed is followed in the background. */
-  async start(): Promise<void> {
-    const generation = await this.#options.generations.load();
-    if (generation) {
-      this.#snapshot = generation.snapshot;
-      this.#provenance = generation.provenance;
-      this.#currentMs = generation.currentMs;
-      this.#swap(generation.kept, 'disk');
-    } else await this.#takeSeed();
-    this.#following = this.#follow();
+  /** Resolves when what the disk has is applied. */
+  load(): Promise<void> {
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  /** Loads if nobody did, and looks at the seed if there was nothing. Then the feed is followed in the background. */
+  async start(askAfterMs = 0): Promise<void> {
+    await this.load();
+    if (!this.#snapshot) await this.#takeSeed();
+    this.#following = this.#follow(askAfterMs);
   }
 
   async stop(): Promise<void> {
@@ -114,6 +118,15 @@ export class Subscription {
     return this.#trouble;
   }
 
+  async #load(): Promise<void> {
+    const generation = await this.#options.generations.load();
+    if (!generation) return;
+    this.#snapshot = generation.snapshot;
+    this.#provenance = generation.provenance;
+    this.#currentMs = generation.currentMs;
+    this.#swap(generation, 'disk');
+  }
+
   async #takeSeed(): Promise<void> {
     const { seed, log, clock } = this.#options;
     if (!seed) return;
@@ -122,15 +135,16 @@ export class Subscription {
       this.#snapshot = hold(answer);
       this.#provenance = provenanceOf(answer);
       this.#currentMs = Math.min(Date.parse(answer.createdAt) || 0, clock.now());
-      this.#swap({}, 'seed');
+      this.#swap(nothingKept, 'seed');
     } catch (error) {
       log.error('the configuration to start from (gateway.config_seed) is not used', { error });
     }
   }
 
-  async #follow(): Promise<void> {
+  async #follow(afterMs: number): Promise<void> {
     const { log } = this.#options;
     const { signal } = this.#ending;
+    if (afterMs > 0) await pause(afterMs, undefined, { signal }).catch(ignore);
     const { first, longest } = this.#options.pauseMs ?? defaultPauseMs;
     let pauseMs = first;
     let hasSnapshot = false;
@@ -200,7 +214,7 @@ export class Subscription {
     const taken = hold(answer);
     this.#alarmOnShrink(taken);
     this.#snapshot = taken;
-    this.#swap({}, 'feed');
+    this.#swap(nothingKept, 'feed');
     return true;
   }
 
@@ -223,7 +237,7 @@ export class Subscription {
     this.#provenance = withStep(this.#provenance, answer);
     if (changes.some(({ op }) => op === 'remove')) this.#alarmOnShrink(moved);
     this.#snapshot = moved;
-    if (moved.revision !== current.revision) this.#swap({}, 'feed');
+    if (moved.revision !== current.revision) this.#swap(nothingKept, 'feed');
     else this.#advance(moved);
     return !(this.#provenance && isLong(this.#provenance));
   }
@@ -249,7 +263,7 @@ export class Subscription {
     if (waitMs > 0) await pause(waitMs, undefined, { signal: this.#ending.signal }).catch(ignore);
   }
 
-  #swap(kept: Readonly<Record<string, GatewayObject>>, source: SnapshotSource): void {
+  #swap({ kept, checked }: Judged, source: SnapshotSource): void {
     const snapshot = this.#snapshot;
     if (!snapshot || snapshot === this.#applied || this.#ending.signal.aborted) return;
     const { clock, apply, log } = this.#options;
@@ -258,15 +272,18 @@ export class Subscription {
     this.#applied = snapshot;
     this.#opened = this.#options.opened?.() ?? 0;
     try {
-      const keptNow = apply({ snapshot, kept }, source);
-      if (source !== 'disk') this.#save({ snapshot, kept: keptNow, ...provenance });
+      const judged = apply({ snapshot, kept, ...(checked ? { checked } : {}) }, source);
+      // Other rules than those of the start before: the next one need not ask these again.
+      if (source === 'disk' && judged.checked?.by === checked?.by) return;
+      const currentMs = source === 'feed' ? undefined : this.#currentMs;
+      this.#save({ snapshot, ...judged, ...provenance, ...(currentMs === undefined ? {} : { currentMs }) });
     } catch (error) {
       log.error('a configuration could not be applied; what runs goes on', { position: snapshot.position, error });
     }
   }
 
   /** One write at a time; of several that wait the newest counts. */
-  #save(generation: Generation): void {
+  #save(generation: KeptGeneration): void {
     this.#toSave = generation;
     this.#saving ??= this.#saveAll().finally(() => {
       this.#saving = undefined;
@@ -288,6 +305,8 @@ export class Subscription {
     }
   }
 }
+
+const nothingKept: Judged = { kept: {} };
 
 const malformed = (text: string): FeedRefusal => new FeedRefusal('malformed', text);
 

@@ -1,6 +1,5 @@
 /** Upgraded connections: the handshake goes to the upstream after the chain has let it pass, then bytes flow both ways. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { sendAnswer, writeAnswerHead } from '../http/answer.ts';
 import { runChain } from '../http/chain.ts';
@@ -46,7 +45,8 @@ function openRequest(context: Context, { protocol }: Upgrade, target: Target): C
   const hasHost = headers.some((part, index) => index % 2 === 0 && part === 'Host');
   if (!hasHost) headers.push('Host', target.host);
   headers.push('Connection', 'Upgrade', 'Upgrade', protocol);
-  const request = target.isTls ? httpsRequest : httpRequest;
+  // All of TLS is loaded with it.
+  const request = target.isTls ? process.getBuiltinModule('node:https').request : httpRequest;
   return request({
     host: target.hostName,
     port: target.port,

@@ -12,6 +12,7 @@ import type { Source } from './feed.ts';
 import { gatewayFolder, nodeIdOf } from './node-id.ts';
 import { outboxOpener } from './outbox.ts';
 import { type Reread, renewer } from './renew.ts';
+import { rulesOf } from './rules-of.ts';
 
 export type GatewayRole = { readonly url: string; readonly controlUrl: string };
 
@@ -39,6 +40,7 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
     ...source,
     ...{ lane, log, clock, node, directory, listen, controlListen, openSecrets },
     checkApi: createCheckApi(),
+    rules: rulesOf(version),
     counters: memoryCounters(clock),
     openOutbox: outboxOpener({
       directory: join(directory, 'outbox'),

@@ -1,7 +1,9 @@
 /** From a change to traffic: swaps under load, what is kept, what survives a restart, what is released. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { type CheckApi, createCheckApi } from '../../gateway/check-api.ts';
+import { FeedRefusal } from '../../gateway/feed/feed.ts';
 import { eventually } from '../support/eventually.ts';
 import { MemoryFeed } from '../support/gateway-feed.ts';
 import { rawClient } from '../support/gateway-raw.ts';
@@ -117,6 +119,67 @@ describe('a change of the configuration', function () {
     await eventually(() => expect(gateway.feed.reports.at(-1)).to.deep.include({ node: 'node-1', rejected }));
     await gateway.put('echo', withHeader('echo', gateway.echo.url, 'mended'));
     expect((await fetch(`${gateway.url}/echo/`)).headers.get('x-change')).to.equal('mended');
+  });
+
+  it('is not asked the same rules again at a start; of other rules each API is, and then no more', async () => {
+    using folder = temporaryFolder('svc-rules-');
+    await using echo = await echoUpstream();
+    const feed = new MemoryFeed();
+    feed.put('good', apiFor('good', echo.url));
+    feed.put('bad', broken('bad'));
+    const check = createCheckApi();
+    /** What a start asks, API by API, and when it said that its configuration was current. */
+    async function startBy(rules: string, away: boolean) {
+      const asked: [string, boolean | undefined][] = [];
+      const checkApi: CheckApi = (api, isChecked) => {
+        asked.push([api.apiId, isChecked]);
+        return check(api, isChecked);
+      };
+      const unreachable = new MemoryFeed();
+      unreachable.breakSnapshot = () => Promise.reject(new FeedRefusal('unreachable', 'away'));
+      const source = away ? unreachable : feed;
+      await using gateway = await startTestGateway({ feed: source, directory: folder.path, checkApi, rules });
+      await eventually(() => asked.length >= 2);
+      expect((await fetch(`${gateway.url}/good/`)).status).to.equal(200);
+      expect((await fetch(`${gateway.url}/bad/`)).status).to.equal(503);
+      return asked;
+    }
+    const each = [
+      ['good', undefined],
+      ['bad', undefined],
+    ];
+    const onlyTheBad = [
+      ['good', true],
+      ['bad', false],
+    ];
+    expect(await startBy('first', false)).to.deep.equal(each);
+    expect(await startBy('first', true)).to.deep.equal(onlyTheBad);
+    const age = (): number =>
+      Math.max(
+        ...readdirSync(join(folder.path, 'generations')).map(
+          (name) => statSync(join(folder.path, 'generations', name)).mtimeMs,
+        ),
+      );
+    const before = age();
+    expect(await startBy('second', true)).to.deep.equal(each);
+    expect(await startBy('second', true)).to.deep.equal(onlyTheBad);
+    expect(age(), 'nobody has said that it is still current').to.be.closeTo(before, 1);
+  });
+
+  it('is asked the rules by a node that gets other labels, where they refused it before', async () => {
+    using folder = temporaryFolder('svc-rules-');
+    const feed = new MemoryFeed();
+    const labels = { gatewayTags: { enabled: true, tags: ['us'] } };
+    const elsewhere = apiFor('elsewhere', 'nonsense://x', {
+      server: { listenPath: { value: '/elsewhere/' }, ...labels },
+    });
+    feed.put('elsewhere', elsewhere);
+    const start = (tag: string) =>
+      startTestGateway({ feed, directory: folder.path, rules: 'same', settings: { tags: [tag] } });
+    await (await start('eu'))[Symbol.asyncDispose]();
+    await eventually(() => readdirSync(join(folder.path, 'generations')).length > 0);
+    await using gateway = await start('us');
+    expect(gateway.gateway.applied().rejected.map(({ id }) => id)).to.deep.equal(['elsewhere']);
   });
 
   it('with tags runs only where a tag is shared', async () => {

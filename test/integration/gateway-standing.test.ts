@@ -49,8 +49,8 @@ describe('readiness of a node', () => {
     const standing = await ready(second);
     expect(standing).to.include({ code: 200, source: 'disk', position: positionText(1) });
     expect(standing['ageSeconds']).to.be.within(3_600, 3_660);
-    const health = JSON.stringify(await body(`${second.control}/healthz`));
-    expect(health).to.contain('unreachable: nobody answers');
+    const health = async (): Promise<string> => JSON.stringify(await body(`${second.control}/healthz`));
+    await eventually(async () => (await health()).includes('unreachable: nobody answers'));
   });
 
   it('tells everybody that management is away, and only on the control listener where that is; no password to anybody', async () => {

@@ -114,7 +114,7 @@ export const orders: readonly Order[] = [
     rows: [
       ['gateway.ts'],
       ['reload-requests.ts'],
-      ['standing.ts', 'reload.ts'],
+      ['options.ts', 'standing.ts', 'reload.ts'],
       ['feed', 'compile.ts'],
       ['check-api.ts', 'describe-chain.ts'],
       ['check-classic.ts'],

@@ -192,7 +192,7 @@ function startGateway(
       pauseMs: { first: 5, longest: 200 },
       apply({ snapshot, kept }) {
         note(snapshot);
-        return kept;
+        return { kept };
       },
       advance(position) {
         if (running) note({ ...running, position });

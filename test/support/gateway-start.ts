@@ -2,7 +2,8 @@
 import type { AnalyticsRecord } from '../../domain/analytics-record.ts';
 import type { ApiDocument } from '../../domain/api/definition.ts';
 import { type CheckApi, createCheckApi } from '../../gateway/check-api.ts';
-import { type Gateway, type GatewayOptions, startGateway } from '../../gateway/gateway.ts';
+import { type Gateway, startGateway } from '../../gateway/gateway.ts';
+import type { GatewayOptions } from '../../gateway/options.ts';
 import type { Clock, Counters, Log } from '../../gateway/ports.ts';
 import type { GatewaySettings } from '../../gateway/settings.ts';
 import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
@@ -44,7 +45,7 @@ export type TestGateway = AsyncDisposable & {
 
 export type TestGatewayOptions = Pick<
   GatewayOptions,
-  'seed' | 'renew' | 'reloadGroup' | 'openOutbox' | 'openSecrets' | 'webhookRetries'
+  'seed' | 'rules' | 'renew' | 'reloadGroup' | 'openOutbox' | 'openSecrets' | 'webhookRetries'
 > & {
   readonly settings?: Partial<GatewaySettings>;
   readonly feed?: MemoryFeed;
@@ -66,6 +67,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ...{ openOutbox: options.openOutbox, openSecrets: options.openSecrets, webhookRetries: options.webhookRetries },
     counters: options.counters ?? memoryCounters(clock),
     checkApi: options.checkApi ?? createCheckApi(),
+    rules: options.rules,
     listen: { host: '127.0.0.1', port: 0 },
     controlListen: { host: '127.0.0.1', port: 0 },
     settings: { swapEveryMs: 5, frame: { records: 500, bytes: 262_144, waitMs: 5 }, ...options.settings },

@@ -9,11 +9,14 @@ import { openApi } from '../../support/documents.ts';
 import { fullExtension, mutations, withPlace } from '../../support/full-definition.ts';
 
 const checkApi = createCheckApi();
-const check = (extension: Json) =>
-  checkApi({
-    ...{ apiId: toApiId('full'), orgId: toOrgId('org'), kind: 'oas' },
-    document: openApi({ 'x-svc-api-gateway': extension }),
-  });
+const check = (extension: Json, isChecked = false) =>
+  checkApi(
+    {
+      ...{ apiId: toApiId('full'), orgId: toOrgId('org'), kind: 'oas' },
+      document: openApi({ 'x-svc-api-gateway': extension }),
+    },
+    isChecked,
+  );
 
 /** The second element of every list on the way. */
 const stepsOf = (path: string): readonly string[] => path.replaceAll('[]', '.1').split('.');
@@ -91,4 +94,23 @@ describe('any definition', () => {
       fc.assert(fc.property(mutations(seed), judge), { numRuns: 500 });
     });
   }
+
+  it('that the rules have let through is read the same without them, and one that does not even read is asked for its faults', () => {
+    const { port: _, protocol: __, ...server } = fullExtension['server'] as JsonObject;
+    const upstream = { ...(fullExtension['upstream'] as JsonObject), tlsTransport: {} };
+    let read = 0;
+    const same = (extension: Json) => {
+      const { definition } = check(extension);
+      if (!definition) return;
+      read++;
+      assert.deepEqual(check(extension, true).definition, definition);
+    };
+    fc.assert(fc.property(mutations({ ...fullExtension, server, upstream }), same), { numRuns: 500 });
+    expect(read).to.be.greaterThan(20);
+    const unread = {
+      ...fullExtension,
+      server: { authentication: { enabled: true, securitySchemes: { a: { enabled: true }, b: { enabled: true } } } },
+    };
+    expect(check(unread, true)).to.deep.equal(check(unread));
+  });
 });

@@ -103,6 +103,30 @@ describe('generations on disk', () => {
     expect(loaded && whole(loaded.snapshot)).to.deep.equal(snapshot);
   });
 
+  it('gives back what rules let through; a note that is none is no reason to ask them less', async () => {
+    const checked = { by: '1.0.0', rejected: ['api-2'] };
+    await trusting().save({ ...proven(1), checked });
+    expect((await trusting().load())?.checked).to.deep.equal(checked);
+    for (const odd of [
+      '"1.0.0"',
+      'null',
+      '[]',
+      '{"by":1,"rejected":[]}',
+      '{"by":"1","rejected":"no"}',
+      '{"by":"1","rejected":[7]}',
+    ]) {
+      rewrite(file(-1), (text) => text.replace(/"checked":.*(?=\}$)/s, `"checked":${odd}`));
+      const loaded = await trusting().load();
+      expect(loaded?.snapshot.position, odd).to.equal(positionText(2));
+      expect(loaded, odd).not.to.have.property('checked');
+    }
+  });
+
+  it('written again is as old as it was', async () => {
+    await trusting().save({ ...proven(1), currentMs: 86_400_000 });
+    expect((await trusting().load())?.currentMs).to.equal(86_400_000);
+  });
+
   it('says when the newest was known to be current', async () => {
     await trusting().save(proven(1));
     await trusting().confirm(86_400_000);

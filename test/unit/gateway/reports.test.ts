@@ -35,6 +35,18 @@ describe('reports of a node', () => {
     expect(positions()).to.have.length(count);
   });
 
+  it('are not sent before the start, and begin with how it is then', async () => {
+    const { reports, positions, move } = reporting();
+    reports.now();
+    reports.start(5);
+    reports.now();
+    move('2');
+    expect(positions()).to.deep.equal([]);
+    await eventually(() => positions().length === 1);
+    expect(positions()).to.deep.equal(['2']);
+    await reports.stop();
+  });
+
   it('say soon that it has followed the log', async () => {
     const { reports, positions, move } = reporting();
     reports.start();

@@ -28,7 +28,7 @@ function followed(feed: MemoryFeed, options: Partial<SubscriptionOptions> = {}, 
     ...{ feed, generations, log, clock: systemClock, swapEveryMs: 0, pauseMs: { first: 1, longest: 5 } },
     apply: (generation) => {
       applied.push(generation);
-      return {};
+      return { kept: {} };
     },
     advance: (position) => void advanced.push(position),
     ...options,
@@ -277,7 +277,7 @@ describe('a subscription', () => {
       apply: () => {
         calls++;
         if (calls === 1) throw new Error('broken compiler');
-        return {};
+        return { kept: {} };
       },
       generations: {
         load: async () => undefined,
