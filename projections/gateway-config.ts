@@ -182,6 +182,14 @@ export function readSnapshot(
   return { format: 2, logId, era, position, revision, objects: Object.fromEntries(entries) };
 }
 
+/** One object as gateways have it now. */
+export const findObject = <Kind extends ObjectKind>(
+  documents: DocumentReader,
+  kind: Kind,
+  id: string,
+): ObjectOfKind<Kind> | undefined =>
+  documents.get(objects, objectKey(kind, id))?.body as ObjectOfKind<Kind> | undefined;
+
 /** So many changes stand in one answer. */
 const maxChanges = 500;
 

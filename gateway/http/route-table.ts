@@ -3,27 +3,27 @@ import type { Route } from './context.ts';
 import { comparable } from './path.ts';
 
 /** What holds a place: an API that is served, one that is hidden (inactive, internal), one without a good version. */
-export type Claim = {
+export type Claim<Serves = Route | 'hidden' | 'not_loaded'> = {
   /** Lower case; absent = every host. */
   readonly domain?: string;
   /** In normal form, unescaped. */
   readonly listenPath: string;
-  readonly serves: Route | 'hidden' | 'not_loaded';
+  readonly serves: Serves;
 };
 
-type Group = { readonly places: ReadonlyMap<string, Claim>; readonly depth: number };
+type Group<Serves> = { readonly places: ReadonlyMap<string, Claim<Serves>>; readonly depth: number };
 
-export type Match = { readonly serves: Claim['serves']; readonly rest: string };
+type Match<Serves> = { readonly serves: Serves; readonly rest: string };
 
-export class RouteTable {
+export class RouteTable<Serves = Claim['serves']> {
   /** Position of the snapshot; what a node has applied. */
   readonly position: string;
   /** Position of the last change in it, without leading zeros: what requests are stamped with. */
   readonly revision: string;
-  #hosts: ReadonlyMap<string, Group>;
-  #everywhere: Group;
+  #hosts: ReadonlyMap<string, Group<Serves>>;
+  #everywhere: Group<Serves>;
 
-  constructor(position: string, revision: string, claims: readonly Claim[]) {
+  constructor(position: string, revision: string, claims: readonly Claim<Serves>[]) {
     this.position = position;
     this.revision = revisionText(revision);
     const { everywhere = [], hosts = [] } = Object.groupBy(claims, ({ domain }) =>
@@ -35,15 +35,15 @@ export class RouteTable {
   }
 
   /** The same places at another position. */
-  at(position: string, revision: string): RouteTable {
-    const table = new RouteTable(position, revision, []);
+  at(position: string, revision: string): RouteTable<Serves> {
+    const table = new RouteTable<Serves>(position, revision, []);
     table.#hosts = this.#hosts;
     table.#everywhere = this.#everywhere;
     return table;
   }
 
   /** `path` in normal form; undefined when no API owns host and path. */
-  find(hostName: string, path: string): Match | undefined {
+  find(hostName: string, path: string): Match<Serves> | undefined {
     const group = this.#hosts.size > 0 ? this.#hosts.get(hostName) : undefined;
     return (group && findIn(group, path)) ?? findIn(this.#everywhere, path);
   }
@@ -52,13 +52,13 @@ export class RouteTable {
 /** A position without leading zeros, as clients see it. */
 export const revisionText = (position: string): string => position.replace(/^0+(?=.)/, '') || '0';
 
-function groupOf(claims: readonly Claim[]): Group {
+function groupOf<Serves>(claims: readonly Claim<Serves>[]): Group<Serves> {
   const places = new Map(claims.map((claim) => [comparable(claim.listenPath), claim]));
   const depth = Math.max(0, ...[...places.keys()].map((place) => (place === '/' ? 0 : place.split('/').length - 1)));
   return { places, depth };
 }
 
-function findIn({ places, depth }: Group, path: string): Match | undefined {
+function findIn<Serves>({ places, depth }: Group<Serves>, path: string): Match<Serves> | undefined {
   const text = comparable(path);
   for (let segments = depth; segments > 0; segments--) {
     const end = endOfSegment(text, segments);

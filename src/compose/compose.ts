@@ -7,6 +7,7 @@ import { type Addresses, announceStart } from './announce.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { openSource } from './feed.ts';
 import type { ManagementRole } from './management-plane.ts';
+import { demandRecordDirectory } from './record-directory.ts';
 import type { Reread } from './renew.ts';
 
 type Role = 'management' | 'gateway' | 'pump';
@@ -68,7 +69,7 @@ async function startTraffic(
 ): Promise<Addresses> {
   const { openEmbeddedRecordLog } = await import('../stores/records/embedded-record-log.ts');
   const { fsync, maxBytes, maxAgeMs } = settings.analytics;
-  const records = openEmbeddedRecordLog({ directory: recordDirectory(settings), fsync, maxBytes, maxAgeMs, log });
+  const records = openEmbeddedRecordLog({ directory: demandRecordDirectory(settings), fsync, maxBytes, maxAgeMs, log });
   stack.defer(() => records.close());
   let addresses: Addresses = {};
   if (roles.includes('pump')) {
@@ -97,14 +98,6 @@ async function startTraffic(
 }
 
 const pumpStopMs = 10_000;
-
-function recordDirectory({ analytics }: Settings): string {
-  const { scheme, place } = /^(?<scheme>[a-z]+):(?<place>.+)$/s.exec(analytics.url)?.groups ?? {};
-  if (scheme !== 'embedded' || place === undefined) {
-    throw new Error('analytics.url: only embedded:FOLDER is known, for example embedded:./data/analytics');
-  }
-  return place;
-}
 
 const demoSink: SinkSettings = {
   type: 'stdout',

@@ -1,5 +1,6 @@
 /** What the management plane is besides its stores and read models: first start, reactors and the server, wired together. */
 import type { EventStore } from '../../domain/event-store.ts';
+import type { RecordedHeads } from '../../domain/recorded-heads.ts';
 import type { SharedCells } from '../../domain/shared-cells.ts';
 import type { OpenSecrets } from '../../gateway/feed/vault.ts';
 import type { Projector } from '../../projections/runner/projector.ts';
@@ -13,6 +14,7 @@ import { createManagement, type Management } from '../management/server.ts';
 import { exportAudit } from '../stores/integrity/export-audit.ts';
 import { measuredEventStore } from '../stores/measured-event-store.ts';
 import type { SqliteReadModels } from '../stores/models/sqlite-read-models.ts';
+import { openRecordedHeads } from '../stores/records/recorded-heads.ts';
 import type { KeyRing } from '../stores/secrets/keyring.ts';
 import { openSigningKey } from '../stores/secrets/signing-key.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
@@ -24,6 +26,7 @@ import { openRingOf } from './key-ring.ts';
 import { startKeyUpkeep } from './key-upkeep.ts';
 import { certificateOf } from './management-certificate.ts';
 import { startReactors } from './reactors.ts';
+import { recordDirectoryOf } from './record-directory.ts';
 
 export type ManagementRole = {
   readonly adminToken: AdminToken;
@@ -105,7 +108,7 @@ export async function startManagementPlane(
     exportAudit: (range) => exportAudit(store, signer, range),
     keyHealth: () => keeper.health(),
     metrics: () => metrics.text(),
-    ...{ feed, signer, nodes, version },
+    ...{ feed, signer, nodes, version, recordedHeads: openHeads(settings, log, stack) },
   });
   const listen = async (): Promise<string> => {
     const { address } = await server.listen();
@@ -114,6 +117,15 @@ export async function startManagementPlane(
   };
   const { reloadGroup } = server;
   return { adminToken, feed, reloadGroup, store, models, openSecrets: secretsFrom(keyRing), listen };
+}
+
+/** Of the gateways that record on this machine, in this process or in others. */
+function openHeads(settings: Settings, log: ProcessLog, stack: AsyncDisposableStack): RecordedHeads | undefined {
+  const directory = recordDirectoryOf(settings);
+  if (directory === undefined) return undefined;
+  const heads = openRecordedHeads({ directory, log });
+  stack.defer(() => heads.close());
+  return heads;
 }
 
 async function openRing(settings: Settings, log: ProcessLog, stack: AsyncDisposableStack): Promise<KeyRing> {

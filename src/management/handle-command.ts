@@ -57,6 +57,8 @@ export type Plan = {
   readonly reply: Reply;
   /** What is stored for repeats in its place: an answer with a secret is given once. */
   readonly replayed?: Reply;
+  /** Of a dry run, in place of `reply`: what takes long, and no other command waits for. */
+  readonly dryReply?: () => Promise<Reply>;
   /** Where the object stands when nothing is appended. */
   readonly position?: Position;
 };
@@ -102,7 +104,10 @@ export function createCommands(options: CommandsOptions): Commands {
     if (replay) return replay;
     const done = await exclusively(command.aggregate, () => decideAndAppend(options, context, command, commandId));
     // Nothing is on its way: a dry run is done when it is answered.
-    if (context.isDryRun) return withHeader({ ...done.reply, status: 200 }, 'x-svc-dry-run', 'true');
+    if (context.isDryRun) {
+      const reply = (await done.dryReply?.()) ?? done.reply;
+      return withHeader({ ...reply, status: 200 }, 'x-svc-dry-run', 'true');
+    }
     if (done.position === undefined) return done.reply;
     await settled(done.position);
     return withHeader(done.reply, 'x-svc-revision', shortPosition(done.position));
@@ -155,7 +160,7 @@ async function replayOf(store: EventStore, context: CommandContext, commandId: s
 }
 
 /** Without position the reply is complete. */
-type Done = { readonly reply: Reply; readonly position?: Position };
+type Done = Pick<Plan, 'reply' | 'dryReply' | 'position'>;
 
 async function decideAndAppend(
   options: CommandsOptions,

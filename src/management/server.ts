@@ -3,6 +3,7 @@ import { v7 } from 'uuid';
 import type { PublicGateway } from '../../domain/api/servers.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import { type OrgId, type TokenId, toNodeId } from '../../domain/ids.ts';
+import type { RecordedHeads } from '../../domain/recorded-heads.ts';
 import type { SharedCells } from '../../domain/shared-cells.ts';
 import { createCheckApi } from '../../gateway/check-api.ts';
 import type { SenderOptions, SendWebhook } from '../../gateway/events/webhook-sender.ts';
@@ -44,6 +45,7 @@ import { routes } from './routes.ts';
 import { isLoopback, type ServerCertificate, serveAt } from './socket.ts';
 import { systemContext } from './system-context.ts';
 import { createTokens, type Tokens } from './tokens/tokens.ts';
+import { createTraffic } from './traffic/traffic.ts';
 import { createWebhookBodies } from './webhook-bodies.ts';
 
 type ManagementSettings = {
@@ -97,6 +99,8 @@ export type ManagementOptions = {
   readonly feed: ManagementFeed;
   readonly signer: FeedSigner;
   readonly nodes: Nodes;
+  /** Where this machine has a record log. */
+  readonly recordedHeads?: RecordedHeads | undefined;
   readonly log: Log;
   readonly now?: () => Date;
 };
@@ -161,7 +165,7 @@ function withOpenMetrics(route: Route): Route {
 
 /** What handlers work with, made of what the composition root gives. */
 function createServices(
-  options: Omit<ManagementOptions, 'bootstrapToken' | 'orgId' | 'credentials' | 'log'>,
+  options: Omit<ManagementOptions, 'bootstrapToken' | 'orgId' | 'credentials'>,
   made: { readonly tokens: Tokens; readonly organisations: Organisations; readonly stopping: AbortSignal },
 ): Services {
   const {
@@ -186,6 +190,7 @@ function createServices(
   const personal = createPersonalData(seal, secrets);
   const [accessBodies, webhookBodies] = [createAccessBodies(), createWebhookBodies()];
   const checks = { check: createCheckApi(), validate: createValidateOpenApi() };
+  const traffic = trafficOf(options, checks.check);
   return {
     store,
     models,
@@ -200,7 +205,7 @@ function createServices(
       settled: (position) => settled(position, projector),
     }),
     apiCommands: withVersions(
-      createApiCommands({ ...{ store, secrets, blastRadius }, gateways: publicGateways, ...checks }),
+      createApiCommands({ ...{ store, secrets, blastRadius, traffic }, gateways: publicGateways, ...checks }),
       { store, models, projector },
     ),
     applyCommand: createApplyCommand({
@@ -229,6 +234,11 @@ function createServices(
     document: () => document,
   };
 }
+
+const trafficOf = (
+  { recordedHeads: heads, models, log, now = () => new Date() }: Omit<ManagementOptions, 'bootstrapToken' | 'orgId'>,
+  check: Services['checkApi'],
+) => heads && createTraffic({ heads, models, check, now, log });
 
 /** The client is loaded with the first trial of a webhook. */
 const lateSendWebhook =

@@ -116,8 +116,8 @@ export const orders: readonly Order[] = [
       ['reload-requests.ts'],
       ['options.ts', 'standing.ts', 'reload.ts'],
       ['feed', 'compile.ts'],
-      ['check-api.ts', 'describe-chain.ts'],
-      ['check-classic.ts'],
+      ['check-api.ts', 'describe-chain.ts', 'compare-traffic.ts'],
+      ['check-classic.ts', 'recorded-request.ts'],
       ['stack.ts'],
       ['middleware'],
       ['plugins', 'upstream', 'streams', 'analytics', 'events'],
@@ -204,6 +204,7 @@ export const families: readonly Family[] = [
 export const closedRoots: readonly string[] = [
   'gateway/check-api.ts',
   'gateway/describe-chain.ts',
+  'gateway/compare-traffic.ts',
   'gateway/streams/check.ts',
 ];
 

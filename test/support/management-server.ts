@@ -61,7 +61,9 @@ export type TestManagement = AsyncDisposable & {
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
 };
 
-export type TestManagementOptions = Partial<Pick<ManagementOptions, 'now' | 'credentials' | 'roles'>> & {
+export type TestManagementOptions = Partial<
+  Pick<ManagementOptions, 'now' | 'credentials' | 'roles' | 'recordedHeads'>
+> & {
   readonly settings?: Partial<ManagementOptions['settings']>;
   /** Takes the place of some of what is known of gateways. */
   readonly nodes?: Partial<Nodes>;

@@ -25,6 +25,7 @@ import type { Command, Plan, PlannedWrite } from '../handle-command.ts';
 import type { HeldSecrets } from '../held-secrets.ts';
 import { expectedOf, type Loaded, loadApi } from '../load.ts';
 import { documented, type Reply } from '../responses.ts';
+import type { Traffic } from '../traffic/traffic.ts';
 import { bounded, type DocumentChange, maxRemarks, type NextDocument } from './api-change.ts';
 import { claimWrites, type Owner } from './api-claims.ts';
 import { linesOf, nextDocument, rollbackRefused } from './api-next.ts';
@@ -54,6 +55,8 @@ export type ApiCommandsOptions = {
   readonly check: CheckApi;
   readonly validate: ValidateOpenApi;
   readonly blastRadius: BlastRadius;
+  /** Absent: no dry run says anything of traffic. */
+  readonly traffic?: Traffic | undefined;
   /** Addresses that exports put into `servers`. */
   readonly gateways?: readonly PublicGateway[];
 };
@@ -105,10 +108,13 @@ async function planChange(
   const etag = options.isDryRun ? currentEtag : etagOf(newHead, era);
   const outcome = { change, next, owner, current, newHead, etag };
   const write = { stream: apiStream(change.apiId), expected: expectedOf(loaded), events: decided };
+  const reply = replyTo(outcome, options, deps.blastRadius);
+  const { traffic } = deps;
   return {
     // The API last: the position of the append is then that of its own change, which gateways stamp requests with.
     writes: decided.length === 0 ? [] : [...withoutRepeats([...versions, ...claims, ...references]), write],
-    reply: replyTo(outcome, options, deps.blastRadius),
+    reply,
+    ...(options.isDryRun && traffic ? { dryReply: () => withTraffic(reply, outcome, traffic) } : {}),
     ...(loaded.position === undefined ? {} : { position: loaded.position }),
   };
 }
@@ -265,6 +271,18 @@ function replyTo(
     },
     body: bodyOf(outcome, meta),
   };
+}
+
+/** `Meta` with what the change would do to recorded requests; without it when there is nothing to say. */
+async function withTraffic(reply: Reply, { owner, current, next }: Outcome, traffic: Traffic): Promise<Reply> {
+  const found = await traffic({
+    owner,
+    before: current && { kind: current.kind, document: current.document },
+    after: next && { kind: next.kind, document: next.settled.document },
+    made: next?.versions ?? [],
+  });
+  const body = reply.body as JsonObject;
+  return found ? { ...reply, body: { ...body, Meta: { ...(body['Meta'] as JsonObject), traffic: found } } } : reply;
 }
 
 /** With the names of secrets, so that a difference shows those that changed. */
