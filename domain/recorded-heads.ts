@@ -28,6 +28,6 @@ export type HeadsQuery = {
 };
 
 export interface RecordedHeads {
-  /** The newest first, as many as are found in the time and the memory that the adapter allows. Rejects when nothing can be read. */
-  newest(query: HeadsQuery): Promise<readonly RecordedHead[]>;
+  /** The newest first, as many as are found in the time and the memory that the adapter allows. Rejects when nothing can be read, and when the signal aborts. */
+  newest(query: HeadsQuery, signal: AbortSignal): Promise<readonly RecordedHead[]>;
 }

@@ -190,7 +190,7 @@ function createServices(
   const personal = createPersonalData(seal, secrets);
   const [accessBodies, webhookBodies] = [createAccessBodies(), createWebhookBodies()];
   const checks = { check: createCheckApi(), validate: createValidateOpenApi() };
-  const traffic = trafficOf(options, checks.check);
+  const traffic = trafficOf(options, checks.check, made.stopping);
   return {
     store,
     models,
@@ -238,7 +238,8 @@ function createServices(
 const trafficOf = (
   { recordedHeads: heads, models, log, now = () => new Date() }: Omit<ManagementOptions, 'bootstrapToken' | 'orgId'>,
   check: Services['checkApi'],
-) => heads && createTraffic({ heads, models, check, now, log });
+  signal: AbortSignal,
+) => heads && createTraffic({ heads, models, check, now, log, signal });
 
 /** The client is loaded with the first trial of a webhook. */
 const lateSendWebhook =

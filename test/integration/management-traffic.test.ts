@@ -20,13 +20,13 @@ const merge = { 'content-type': 'application/merge-patch+json' };
 describe('traffic in dry runs', () => {
   let management: TestManagement;
   let recorded: readonly RecordedHead[];
-  let newest: (query: HeadsQuery) => Promise<readonly RecordedHead[]>;
+  let newest: (query: HeadsQuery, signal: AbortSignal) => Promise<readonly RecordedHead[]>;
   const queries: HeadsQuery[] = [];
   before(async () => {
     const recordedHeads = {
-      newest: (query: HeadsQuery) => {
+      newest: (query: HeadsQuery, signal: AbortSignal) => {
         queries.push(query);
-        return newest(query);
+        return newest(query, signal);
       },
     };
     management = await startTestManagement({ recordedHeads });
@@ -166,5 +166,22 @@ describe('traffic in dry runs', () => {
     const [line] = management.log.lines.filter(({ message }) => message.startsWith('a dry run says nothing'));
     expect(line).to.deep.include({ level: 'warn' });
     expect(line?.fields).to.deep.include({ apiId: 'broken' });
+  });
+  it('holds up no stop', async () => {
+    const asked = Promise.withResolvers<void>();
+    const recordedHeads = {
+      newest: (_: HeadsQuery, signal: AbortSignal) =>
+        new Promise<never>((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason));
+          asked.resolve();
+        }),
+    };
+    const other = await startTestManagement({ recordedHeads });
+    const answer = other.call('POST', `${oas}?dryRun=true`, JSON.stringify(named('late')), json);
+    await asked.promise;
+    await other[Symbol.asyncDispose]();
+    expect((await answer).json['Meta'])
+      .to.include.keys('affects')
+      .and.not.to.have.property('traffic');
   });
 });

@@ -12,6 +12,7 @@ import { openLog, spoilFrame } from '../support/record-log-harness.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary.ts';
 
 const hourMs = 3_600_000;
+const never = new AbortController().signal;
 
 describe('recorded heads of the embedded record log', function () {
   this.timeout(30_000);
@@ -36,7 +37,7 @@ describe('recorded heads of the embedded record log', function () {
     const reader = openRecordedHeads({ directory: folder.path, log, ...options });
     const query = { orgId: toOrgId('acme'), apiId: 'orders', versionIds: [], sinceMs: Date.now() - hourMs, limit: 100 };
     try {
-      return await reader.newest({ ...query, ...changes });
+      return await reader.newest({ ...query, ...changes }, never);
     } finally {
       await reader.close();
     }
@@ -147,21 +148,25 @@ describe('recorded heads of the embedded record log', function () {
     await append(await records.openLane('eu-1'), 1, {});
     const query = { orgId: toOrgId('acme'), apiId: 'orders', versionIds: [], sinceMs: 0, limit: 10 };
     const patient = openRecordedHeads({ directory: folder.path, log, maxReadings: 1 });
-    const all = await Promise.all([1, 2, 3].map(() => patient.newest(query)));
+    const all = await Promise.all([1, 2, 3].map(() => patient.newest(query, never)));
     expect(all.map(({ length }) => length)).to.deep.equal([1, 1, 1]);
     await patient.close();
     const hasty = openRecordedHeads({ directory: folder.path, log, maxReadings: 0, maxMs: 1 });
-    expect(await hasty.newest(query).catch((error: Error) => error.name)).to.equal('TimeoutError');
+    expect(await hasty.newest(query, never).catch((error: Error) => error.name)).to.equal('TimeoutError');
     await hasty.close();
   });
 
-  it('are given up when the reader is closed', async () => {
+  it('are given up when the reader is closed, or nobody waits for them', async () => {
     await using records = openLog(folder.path);
     await append(await records.openLane('eu-1'), 1, {});
     const reader = openRecordedHeads({ directory: folder.path, log });
     const query = { orgId: toOrgId('acme'), apiId: 'orders', versionIds: [], sinceMs: 0, limit: 10 };
-    const outcome = reader.newest(query).catch((error: Error) => error.message);
+    const outcome = reader.newest(query, never).catch((error: Error) => error.message);
     await reader.close();
     expect(await outcome).to.equal('the reader of recorded heads is closed');
+    const other = openRecordedHeads({ directory: folder.path, log });
+    const gone = AbortSignal.abort(new Error('nobody waits'));
+    expect(await other.newest(query, gone).catch((error: Error) => error.message)).to.equal('nobody waits');
+    await other.close();
   });
 });

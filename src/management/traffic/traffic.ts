@@ -19,6 +19,8 @@ export type TrafficOptions = {
   readonly check: CheckApi;
   readonly now: () => Date;
   readonly log: Pick<Log, 'warn'>;
+  /** The plane stops: whoever waits is answered without. */
+  readonly signal: AbortSignal;
   /** Heads are compared for so long. Default 5,000. */
   readonly compareMs?: number;
 };
@@ -33,6 +35,7 @@ export function createTraffic(options: TrafficOptions): Traffic {
     try {
       return await compared(options, change);
     } catch (error) {
+      if (options.signal.aborted) return undefined;
       const { apiId } = change.owner;
       options.log.warn('a dry run says nothing of traffic, because it cannot be compared', { apiId, error });
       return undefined;
@@ -42,18 +45,15 @@ export function createTraffic(options: TrafficOptions): Traffic {
 
 async function compared(options: TrafficOptions, change: TriedChange): Promise<JsonObject | undefined> {
   const { owner, before, after } = change;
-  const { now, compareMs = 5_000 } = options;
-  const heads = await options.heads.newest({
-    orgId: owner.orgId,
-    apiId: owner.apiId,
-    versionIds: versionIds(before, after),
-    sinceMs: now().getTime() - hourMs,
-    limit: maxHeads,
-  });
+  const { now, signal, compareMs = 5_000 } = options;
+  const { orgId, apiId } = owner;
+  const sinceMs = now().getTime() - hourMs;
+  const query = { orgId, apiId, versionIds: versionIds(before, after), sinceMs, limit: maxHeads };
+  const heads = await options.heads.newest(query, signal);
   if (heads.length === 0) return undefined;
   const pause = turnsOf(turnMs);
   const world = await gatherWorld({ ...options, pause }, change, heads);
-  return counted(compareTraffic(world), heads, { pause, endMs: performance.now() + compareMs });
+  return counted(compareTraffic(world), heads, { pause, signal, endMs: performance.now() + compareMs });
 }
 
 const versionIds = (...sides: readonly (TriedDocument | undefined)[]): readonly string[] => [
@@ -64,7 +64,7 @@ const versionIds = (...sides: readonly (TriedDocument | undefined)[]): readonly 
 async function counted(
   changedParts: CompareTraffic,
   heads: readonly RecordedHead[],
-  { pause, endMs }: { readonly pause: Pause; readonly endMs: number },
+  { pause, signal, endMs }: { readonly pause: Pause; readonly signal: AbortSignal; readonly endMs: number },
 ): Promise<JsonObject> {
   const changed: Record<TrafficPart, number> = { route: 0, auth: 0, limit: 0, validation: 0 };
   let sample = 0;
@@ -72,6 +72,7 @@ async function counted(
     for (const part of changedParts(head)) changed[part] += 1;
     sample += 1;
     await pause();
+    signal.throwIfAborted();
     if (performance.now() > endMs) break;
   }
   return { sample, changed };

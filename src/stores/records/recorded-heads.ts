@@ -38,17 +38,17 @@ export function openRecordedHeads(options: RecordedHeadsOptions): OpenRecordedHe
     signal.throwIfAborted();
     readings += 1;
   };
-  const read = async (query: HeadsQuery): Promise<readonly RecordedHead[]> => {
+  const read = async (query: HeadsQuery, asked: AbortSignal): Promise<readonly RecordedHead[]> => {
     demandSeveralConnections();
-    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(maxMs)]);
+    const signal = AbortSignal.any([asked, closing.signal, AbortSignal.timeout(maxMs)]);
     await turn(signal);
     return readInThread({ directory, query, maxMs: readMs, maxLetters }, options.log, signal).finally(freed);
   };
   const going = new Set<Promise<unknown>>();
   return {
-    async newest(query) {
+    async newest(query, signal) {
       if (!existsSync(directory)) return [];
-      const reading = read(query);
+      const reading = read(query, signal);
       going.add(reading);
       return reading.finally(() => going.delete(reading));
     },

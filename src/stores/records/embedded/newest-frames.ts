@@ -116,8 +116,9 @@ export function* newestFrames(
     ),
   );
   for (;;) {
+    // Of frames of one moment, that of the later run.
     const newest = runs.reduce<LaneBackwards | undefined>(
-      (one, other) => ((other.atMs ?? -1) > (one?.atMs ?? -1) ? other : one),
+      (one, other) => (other.atMs !== undefined && other.atMs >= (one?.atMs ?? 0) ? other : one),
       undefined,
     );
     if (newest === undefined) return;
