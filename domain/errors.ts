@@ -146,10 +146,10 @@ export const certificateUnknown = (): Refusal =>
   new Refusal('certificate_unknown', 'Certificate with given SHA256 fingerprint not found');
 
 /** `usedBy`: in words, one each. */
-export const certificateInUse = (usedBy: readonly string[]): Refusal => {
+export const certificateInUse = (usedBy: readonly string[], way = 'force=true does it all the same'): Refusal => {
   const more = usedBy.length > maxShownUsers ? ` and ${usedBy.length - maxShownUsers} more` : '';
   const shown = usedBy.slice(0, maxShownUsers).join(', ');
-  return new Refusal('certificate_in_use', `in use by ${shown}${more}; force=true does it all the same`);
+  return new Refusal('certificate_in_use', `in use by ${shown}${more}; ${way}`);
 };
 
 const maxShownUsers = 100;

@@ -6,6 +6,7 @@ import {
   type GatewaySnapshot,
   type KeyObject,
   objectKey,
+  objectsOfKind,
 } from '../../projections/gateway-snapshot.ts';
 import { type KeyChange, KeyTable } from '../access/key-table.ts';
 
@@ -43,6 +44,12 @@ function keyChange(change: GatewayChange): readonly KeyChange[] {
   const { object } = change;
   return object.kind === 'key' ? [{ op: 'upsert', object }] : [];
 }
+
+/** How many APIs, and how many objects altogether. */
+export const countsOf = (held: HeldSnapshot) => ({
+  APIs: [...objectsOfKind(held.objects, 'api')].length,
+  objects: sizeOf(held),
+});
 
 export const sizeOf = ({ objects, keys }: HeldSnapshot): number => Object.keys(objects).length + keys.size;
 

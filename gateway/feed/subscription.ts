@@ -5,7 +5,7 @@ import type { Clock, Log } from '../ports.ts';
 import { type Feed, FeedRefusal, type SnapshotSource } from './feed.ts';
 import type { Generation, Provenance } from './generation.ts';
 import type { Generations, KeptGeneration } from './generations.ts';
-import { follow, type HeldSnapshot, hold, sizeOf } from './held.ts';
+import { countsOf, follow, type HeldSnapshot, hold } from './held.ts';
 import { isLong, provenanceOf, withStep } from './provenance.ts';
 import type { SignedSnapshot } from './signed.ts';
 import { areChanges, isSnapshot } from './snapshot-shape.ts';
@@ -249,10 +249,15 @@ export class Subscription {
 
   /** A valid answer that takes most of the APIs away is applied, and said aloud. */
   #alarmOnShrink(next: HeldSnapshot): void {
-    const before = this.#snapshot ? sizeOf(this.#snapshot) : 0;
-    const after = sizeOf(next);
-    if (before > 1 && after < before / 2) {
-      this.#options.log.error('the configuration lost more than half of its objects', { before, after });
+    if (!this.#snapshot) return;
+    const counts = countsOf(this.#snapshot);
+    const left = countsOf(next);
+    // Ten APIs are few among a hundred thousand keys, and all that is served.
+    for (const what of ['APIs', 'objects'] as const) {
+      const [before, after] = [counts[what], left[what]];
+      if (before <= 1 || after >= before / 2) continue;
+      this.#options.log.error(`the configuration lost more than half of its ${what}`, { before, after });
+      return;
     }
   }
 

@@ -32,6 +32,11 @@ export const preconditionFailed = (etag: string | undefined, diff?: readonly Jso
     ...(diff ? { members: { diff } } : {}),
   });
 
+/** If-None-Match of a write: 412 when what is there is what the client does not want to meet. */
+export function demandAbsent(header: string | undefined, etag: string): void {
+  if (header !== undefined && matchesTag(header, etag)) throw preconditionFailed(etag);
+}
+
 /** If-None-Match of a read: weak comparison (RFC 9110). */
 export const isNotModified = (header: string | undefined, etag: string): boolean =>
   header !== undefined && matchesTag(header.replaceAll('W/', ''), etag);

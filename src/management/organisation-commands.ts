@@ -10,7 +10,7 @@ import {
   type OrganisationTerms,
   organisation,
 } from '../../domain/organisation.ts';
-import { etagOf, matchesTag, preconditionFailed } from './conditional.ts';
+import { demandAbsent, etagOf, matchesTag, preconditionFailed } from './conditional.ts';
 import type { Command } from './handle-command.ts';
 import { expectedOf, loadOrganisation } from './load.ts';
 
@@ -19,8 +19,17 @@ export type TermsChange = Partial<Omit<OrganisationTerms, 'limits'>> & {
   readonly limits?: Partial<OrganisationLimits>;
 };
 
-export const addOrganisation = (store: EventStore, orgId: OrgId, terms: OrganisationTerms): Command =>
-  onOrganisation('AddOrganisation', { store, orgId }, () => ({ type: 'AddOrganisation', orgId, ...terms }));
+export const addOrganisation = (
+  store: EventStore,
+  orgId: OrgId,
+  ifNoneMatch: string | undefined,
+  terms: OrganisationTerms,
+): Command =>
+  onOrganisation('AddOrganisation', { store, orgId, ifNoneMatch }, () => ({
+    type: 'AddOrganisation',
+    orgId,
+    ...terms,
+  }));
 
 export const updateOrganisation = (
   store: EventStore,
@@ -37,13 +46,18 @@ export const updateOrganisation = (
 
 const nobody: OrganisationTerms = { name: '', ...defaultTerms };
 
-type Target = { readonly store: EventStore; readonly orgId: OrgId; readonly ifMatch?: string | undefined };
+type Target = {
+  readonly store: EventStore;
+  readonly orgId: OrgId;
+  readonly ifMatch?: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
+};
 
 type Change = Extract<OrganisationCommand, { type: 'AddOrganisation' | 'UpdateOrganisation' }>;
 
 const onOrganisation = (
   type: Change['type'],
-  { store, orgId, ifMatch }: Target,
+  { store, orgId, ifMatch, ifNoneMatch }: Target,
   commandOf: (before: OrganisationTerms) => Change,
 ): Command => ({
   type,
@@ -53,6 +67,7 @@ const onOrganisation = (
     const { terms } = loaded.state;
     const { era } = store.identity;
     const etag = etagOf(loaded.head ?? 0n, era);
+    if (terms) demandAbsent(ifNoneMatch, etag);
     // That it is not there is said by the decision.
     if (terms && ifMatch !== undefined && !matchesTag(ifMatch, etag)) throw preconditionFailed(etag);
     const command = commandOf(terms ?? nobody);

@@ -10,7 +10,7 @@ import { type Redelivery, type WebhookState, webhook } from '../../domain/webhoo
 import { eachApi } from '../../projections/api-catalog.ts';
 import type { DocumentReader } from '../../projections/read-model-store.ts';
 import type { AccessServices } from './access/access-commands.ts';
-import { awaitPosition, etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
+import { awaitPosition, demandAbsent, etagOf, matchesTag, namedRevision, preconditionFailed } from './conditional.ts';
 import { type OpenedDocument, openDocument, takeWebhookSecrets } from './definitions/definition-secrets.ts';
 import { boundedDiff, comparable, documentSha256 } from './derived-fields.ts';
 import type { Command } from './handle-command.ts';
@@ -24,6 +24,7 @@ export type WebhookTarget = {
   readonly orgId: OrgId;
   readonly webhookId: WebhookId;
   readonly ifMatch: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
 };
 
 type Existing = Extract<WebhookState, { exists: true }>;
@@ -110,7 +111,7 @@ function statedOf({ orgId, webhookId }: WebhookTarget, { document, secrets, prob
 
 const onWebhook = (
   { store, projector, secrets }: WebhookServices,
-  { orgId, webhookId, ifMatch }: WebhookTarget,
+  { orgId, webhookId, ifMatch, ifNoneMatch }: WebhookTarget,
   type: string,
   decide: (state: WebhookState, own: Existing | undefined, held: OpenedDocument) => Decided,
 ): Command => ({
@@ -128,7 +129,10 @@ const onWebhook = (
       throw preconditionFailed(etag, own && (await differenceSince(ifMatch, era, own, loaded, then)));
     };
     // What is wrong with a change counts only when it is one of what is there; what is not there has no tag.
-    if (own) await demandTag();
+    if (own) {
+      demandAbsent(ifNoneMatch, etag);
+      await demandTag();
+    }
     const held = own ? await openDocument(secrets, webhookStream(webhookId), own) : { document: {}, secrets: [] };
     const { events, message, members = {}, replayed, headers: further = {} } = decide(loaded.state, own, held);
     if (!own) await demandTag();

@@ -35,6 +35,25 @@ describe('the management API of certificates', () => {
     }
   });
 
+  it('says where a certificate stands that came alone, as a read of it does', async () => {
+    const made = selfSigned('placed.example');
+    const tags: (string | null)[] = [];
+    for (const [text, location] of [
+      [made.certificate, true],
+      [withKey(made), false],
+      [made.certificate, false],
+    ] as const) {
+      const { headers, json } = await upload(text);
+      const at = `/api/certs/${json['id']}`;
+      expect(headers.get('location')).to.equal(location ? at : null);
+      expect(headers.get('etag')).to.equal((await management.call('GET', at)).headers.get('etag'));
+      tags.push(headers.get('etag'));
+    }
+    expect(tags).to.deep.equal(['"0"', '"1"', '"1"']);
+    const { headers } = await upload(selfSigned('a.example').certificate + selfSigned('b.example').certificate);
+    expect([headers.get('etag'), headers.get('location')]).to.deep.equal([null, null]);
+  });
+
   describe('takes a form', () => {
     const made = selfSigned('form.example');
     const encrypted = createPrivateKey(made.privateKey)

@@ -264,6 +264,33 @@ describe('a write that is out of date', () => {
   }
 });
 
+describe('a create with If-None-Match', () => {
+  let management: TestManagement;
+  before(async () => {
+    management = await startTestManagement({ isInstalled: true });
+  });
+  after(() => management[Symbol.asyncDispose]());
+
+  const rows: readonly [name: string, path: string, body: JsonObject][] = [
+    ['a key', '/api/keys', { key: 'a-key-of-my-own-1', alias: 'a' }],
+    ['a policy', '/api/policies', { id: 'silver', name: 'a' }],
+    ['a webhook', '/api/webhooks', { id: 'out', url: 'https://a.example/' }],
+    ['an organisation', '/api/organisations', { id: acme, name: 'a' }],
+  ];
+  for (const [name, path, body] of rows) {
+    it(`of ${name} makes it once, and then says that and as what it is there`, async () => {
+      const post = (headers = {}) =>
+        management.call('POST', path, JSON.stringify(body), { ...json, 'if-none-match': '*', ...headers });
+      const made = await post();
+      expect(made.status, made.text).to.equal(200);
+      const again = await post();
+      expect([again.status, again.headers.get('x-svc-error-code')]).to.deep.equal([412, 'precondition_failed']);
+      expect(again.headers.get('etag')).to.equal(made.headers.get('etag'));
+      expect((await post({ 'if-none-match': '"77"' })).status).to.equal(409);
+    });
+  }
+});
+
 describe('an organisation with strict keys', () => {
   it('refuses what is a warning elsewhere', async () => {
     await using management = await startTestManagement();

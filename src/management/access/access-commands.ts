@@ -12,7 +12,7 @@ import { findPolicy } from '../../../projections/policies.ts';
 import type { DocumentReader, ReadModelStore } from '../../../projections/read-model-store.ts';
 import type { Projector } from '../../../projections/runner/projector.ts';
 import type { Call } from '../call.ts';
-import { awaitPosition, etagOf, matchesTag, namedRevision, preconditionFailed } from '../conditional.ts';
+import { awaitPosition, demandAbsent, etagOf, matchesTag, namedRevision, preconditionFailed } from '../conditional.ts';
 import type { OpenedDocument } from '../definitions/definition-secrets.ts';
 import { boundedDiff, comparable } from '../derived-fields.ts';
 import type { Command, PlannedWrite } from '../handle-command.ts';
@@ -30,6 +30,7 @@ export type AccessServices = {
 export type Asker = {
   readonly orgId: OrgId;
   readonly ifMatch: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
   /** The APIs that it may give access to; absent: every one. */
   readonly apis?: ReadonlySet<string>;
   readonly mayAllowAll: boolean;
@@ -38,7 +39,8 @@ export type Asker = {
 export const askerOf = ({ caller, header }: Call): Asker => {
   const { orgId, apis, scopes } = caller;
   const mayAllowAll = !apis && hasScope(scopes, 'keys:admin');
-  return { orgId, ifMatch: header('if-match'), mayAllowAll, ...(apis ? { apis } : {}) };
+  const conditions = { ifMatch: header('if-match'), ifNoneMatch: header('if-none-match') };
+  return { orgId, ...conditions, mayAllowAll, ...(apis ? { apis } : {}) };
 };
 
 type DocumentState =
@@ -70,7 +72,7 @@ type Target<State> = {
 /** The read models are at the head of the log before anything is decided on what they say. */
 export const onDocument = <State extends DocumentState>(
   { store, projector }: AccessServices,
-  { orgId, ifMatch }: Asker,
+  { orgId, ifMatch, ifNoneMatch }: Asker,
   { type, stream, load, hold, decide }: Target<State>,
 ): Command => ({
   type,
@@ -87,7 +89,10 @@ export const onDocument = <State extends DocumentState>(
     const { state } = loaded;
     const isOwn = state.exists && state.orgId === orgId;
     // What is wrong with a change counts only when it is one of what is there; what is not there has no tag.
-    if (isOwn) await demandTag();
+    if (isOwn) {
+      demandAbsent(ifNoneMatch, etag);
+      await demandTag();
+    }
     const {
       status = 200,
       events,

@@ -39,7 +39,7 @@ export type ApplyDeps = {
 };
 
 /** Who applies, and which kinds its token may write. */
-export type Applier = Omit<Asker, 'ifMatch'> & { readonly mayWrite: (kind: SetKind) => boolean };
+export type Applier = Omit<Asker, 'ifMatch' | 'ifNoneMatch'> & { readonly mayWrite: (kind: SetKind) => boolean };
 
 /** One object of the set, or one that it deletes; of the form that claims of routes are made of. */
 export type ApplyItem = ClaimingItem & {

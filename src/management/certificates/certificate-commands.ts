@@ -13,7 +13,13 @@ import type { Command, Plan, PlannedWrite } from '../handle-command.ts';
 import { expectedOf, loadCertificate } from '../load.ts';
 import type { UploadItem } from '../upload/certificate-upload.ts';
 
-type Imported = { readonly id: CertId; readonly message: string; readonly write: PlannedWrite };
+type Imported = {
+  readonly id: CertId;
+  readonly message: string;
+  readonly isNew: boolean;
+  readonly etag: string;
+  readonly write: PlannedWrite;
+};
 
 export function importCertificates(
   store: EventStore,
@@ -39,6 +45,8 @@ export function importCertificates(
     return {
       id: certId,
       message: addedText(events[0]?.type),
+      isNew: !loaded.state.exists,
+      etag: etagOf((loaded.head ?? -1n) + BigInt(events.length), store.identity.era),
       write: { stream: certStream(certId), expected: expectedOf(loaded), events },
     };
   };
@@ -53,6 +61,7 @@ export function importCertificates(
         reply: {
           status: 200,
           headers: {
+            ...placeOf(imported),
             ...(isUnchanged ? { 'x-svc-unchanged': 'true' } : {}),
             ...(warnings.length > 0 ? { 'x-svc-warnings': String(warnings.length) } : {}),
           },
@@ -61,6 +70,12 @@ export function importCertificates(
       };
     },
   };
+}
+
+/** Of an upload that is one certificate; several have no place in common. */
+function placeOf([first, ...others]: readonly Imported[]): Readonly<Record<string, string>> {
+  if (!first || others.length > 0) return {};
+  return { ETag: first.etag, ...(first.isNew ? { Location: `/api/certs/${first.id}` } : {}) };
 }
 
 /** What an upload of a certificate that is there did first of all. */

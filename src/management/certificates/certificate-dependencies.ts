@@ -36,7 +36,10 @@ export const removeDependencies = (
     if (!(await loadCertificate(store, certId)).state.exists) throw certificateUnknown();
     const users = apisUsing(models, orgId, certId);
     const servers = users.filter(({ usage_type }) => usage_type.includes('server'));
-    if (servers.length > 0) throw certificateInUse(servers.map(({ api_id }) => `API ${api_id} (server)`));
+    if (servers.length > 0) {
+      const names = servers.map(({ api_id }) => `API ${api_id} (server)`);
+      throw certificateInUse(names, 'give their domains another certificate first');
+    }
     const freed: Freed[] = [];
     for (const { api_id: apiId } of users) freed.push(await freeApi(services, apiId, certId));
     for (const hash of keysWithCertificate(models, orgId, certId)) freed.push(await freeKey(services, hash, certId));

@@ -19,7 +19,7 @@ import { sameJson } from '../../../domain/json.ts';
 import { type Labels, labelled } from '../../../domain/labels.ts';
 import { withMask } from '../../../domain/secret-places.ts';
 import type { CheckApi } from '../../../gateway/check-api.ts';
-import { etagOf, matchesTag, namedRevision, preconditionFailed } from '../conditional.ts';
+import { demandAbsent, etagOf, matchesTag, namedRevision, preconditionFailed } from '../conditional.ts';
 import { comparable, diffOf, sha256Hex, withDerivedFields } from '../derived-fields.ts';
 import type { Command, Plan, PlannedWrite } from '../handle-command.ts';
 import type { HeldSecrets } from '../held-secrets.ts';
@@ -201,7 +201,7 @@ async function checkPreconditions(
   const { era } = store.identity;
   const current = state.exists && state.orgId === orgId ? state : undefined;
   const etag = current && head !== undefined ? etagOf(head, era) : undefined;
-  if (ifNoneMatch !== undefined && etag !== undefined && matchesTag(ifNoneMatch, etag)) throw preconditionFailed(etag);
+  if (etag !== undefined) demandAbsent(ifNoneMatch, etag);
   if (ifMatch === undefined || (etag !== undefined && matchesTag(ifMatch, etag))) return;
   const revision = namedRevision(ifMatch, era);
   if (!current || revision === undefined || head === undefined || revision > head) throw preconditionFailed(etag);

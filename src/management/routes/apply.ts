@@ -36,7 +36,7 @@ async function apply(call: Call, services: Services): Promise<Reply> {
   }
   // A token for some APIs deletes none: which ones there are beside these is not its to know.
   if (request.prune && call.caller.apis) throw new Rejection('scope_missing', 'access denied: prune needs every API');
-  const { ifMatch: __, ...asker } = askerOf(call);
+  const { ifMatch: __, ifNoneMatch: ___, ...asker } = askerOf(call);
   const applier = { ...asker, mayWrite: (kind: SetKind) => hasScope(held, scopes[kind]) };
   const isDryRun = booleanParameter(call, 'dryRun');
   if (call.rules.needsIfMatch && request.base === undefined && !isDryRun) {

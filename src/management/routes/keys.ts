@@ -178,14 +178,14 @@ export const keyRoutes: readonly Route[] = [
     path: '/api/keys',
     operationId: 'createKey',
     summary: 'Creates an access key; the key is in this answer only, and null when the request is repeated',
-    parameters: parameter.writeParameters,
+    parameters: [...parameter.writeParameters, parameter.ifNoneMatch],
     body: { ...json, description: 'What the key may do', schema: 'KeyRequest', example: document },
     answer: {
       description: 'The key and its hash',
       schema: { $ref: '#/components/schemas/CreatedKey' },
       example: { key: 'svck_<43 characters>', ...shown, Message: 'Key created', Status: 'OK' },
     },
-    errors: [...refused, 'key_exists'],
+    errors: [...refused, 'key_exists', 'precondition_failed'],
     handle: create,
   },
   {

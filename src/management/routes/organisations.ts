@@ -47,7 +47,7 @@ function create(call: Call, { commands, store }: Services): Promise<Reply> {
   if (name === undefined) throw bodyMalformed('/name is required');
   if (body['id'] !== undefined && typeof body['id'] !== 'string') throw bodyMalformed('/id must be a text');
   const orgId = readOrgId(body['id'] ?? randomBytes(12).toString('hex'));
-  const command = addOrganisation(store, orgId, {
+  const command = addOrganisation(store, orgId, call.header('if-none-match'), {
     ...{ ...defaultTerms, ...terms, name },
     ...(limits ? { limits: { ...noLimits, ...limits } } : {}),
   });
@@ -140,10 +140,10 @@ export const organisationRoutes: readonly Route[] = [
     path: '/api/organisations',
     operationId: 'createOrganisation',
     summary: 'Makes an organisation; `x-svc-org` then names it',
-    parameters: parameter.writeParameters,
+    parameters: [...parameter.writeParameters, parameter.ifNoneMatch],
     body: { ...json, description: '`id` (24 hexadecimal digits) is made when it is left out' },
     answer: answer('The organisation'),
-    errors: ['body_malformed', 'id_invalid', 'organisation_exists'],
+    errors: ['body_malformed', 'id_invalid', 'organisation_exists', 'precondition_failed'],
     handle: create,
   },
   {

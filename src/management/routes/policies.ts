@@ -126,10 +126,10 @@ export const policyRoutes: readonly Route[] = [
     path: '/api/policies',
     operationId: 'createPolicy',
     summary: 'Creates a policy',
-    parameters: parameter.writeParameters,
+    parameters: [...parameter.writeParameters, parameter.ifNoneMatch],
     body: { ...json, description: '`id` is made when it is left out', schema: 'PolicyRequest', example: document },
     answer: answered('Policy created'),
-    errors: [...refused, 'policy_exists'],
+    errors: [...refused, 'policy_exists', 'precondition_failed'],
     handle: create,
   },
   {

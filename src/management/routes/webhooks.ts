@@ -35,6 +35,7 @@ const idOf = ({ params }: Call): WebhookId => toWebhookId(params['webhookId'] ??
 
 const targetOf = (call: Call, webhookId = idOf(call)): WebhookTarget => ({
   ...{ orgId: call.caller.orgId, webhookId, ifMatch: call.header('if-match') },
+  ifNoneMatch: call.header('if-none-match'),
 });
 
 const shown = (orgId: string, webhookId: string, document: JsonObject, updatedAt: string): JsonObject => ({
@@ -174,10 +175,10 @@ export const webhookRoutes: readonly Route[] = [
     path: '/api/webhooks',
     operationId: 'createWebhook',
     summary: 'Creates a webhook; a secret that is left out is made, and told once',
-    parameters: parameter.writeParameters,
+    parameters: [...parameter.writeParameters, parameter.ifNoneMatch],
     body: { ...json, description: '`id` is made when it is left out', schema: 'WebhookRequest', example: document },
     answer: answered('Webhook created', { secret: 'q1Z…' }),
-    errors: [...refused, 'webhook_exists'],
+    errors: [...refused, 'precondition_failed', 'webhook_exists'],
     handle: create,
   },
   {
