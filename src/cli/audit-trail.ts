@@ -113,7 +113,7 @@ function readKeyId(terminal: Terminal, file: string): string {
 function readCopies(terminal: Terminal, folder: string): readonly AnchorEvent[] {
   const path = resolve(terminal.workingDirectory, folder);
   const copies = namesIn(path, folder)
-    .filter((name) => /^anchor-\d+\.json$/.test(name))
+    .filter((name) => /^anchor-[\d-]+\.json$/.test(name))
     .map((name) => parseJson(readFileSync(join(path, name), 'utf8'), join(folder, name)) as unknown as AnchorEvent);
   if (copies.length === 0) throw new UsageError(`--anchors: ${folder} holds no copy of an anchor (anchor-….json)`);
   return copies;

@@ -66,6 +66,8 @@ export async function startManagementPlane(
   await ensureBootstrapToken(store, orgId, adminToken.token, now);
   metrics.watchStore(store);
   metrics.watchProjections(projector);
+  metrics.watchAnchors(store);
+  metrics.watchKeyRing(keyRing);
   const signer = await openSigningKey({ cells, keyRing });
   const { anchorCopy, certExpiryDays } = management;
   startReactors(

@@ -42,6 +42,12 @@ export const metricTable = {
   svc_projection_lag_seconds: gauge('Time since a read model was at the head of the log; 0 at the head.', 'projection'),
   svc_projection_parked: gauge('Events that a projection could not take and has set aside.', 'projection'),
   svc_projection_rebuild_progress: gauge('0 to 1 while a read model is made anew; absent otherwise.', 'projection'),
+  svc_audit_anchor_age_seconds: gauge(
+    'Time since the last anchor of the log; absent before the first. It grows while nothing happens, and when anchoring fails.',
+  ),
+  svc_keyring_rotation_progress: gauge(
+    'Share of the data keys that the master key of the last rotation wraps: 1 when a rotation is complete; looked at twice a minute at most.',
+  ),
   svc_webhook_events_total: counter(
     'What became of events of management for webhooks on this node: `delivered`, `retried`, `dead`, `dropped`, `suppressed`, `undeliverable`; absent before the first one.',
     'outcome',

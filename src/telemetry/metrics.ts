@@ -1,6 +1,7 @@
 /** The metrics of a process as Prometheus text. Counters are counted where things happen, gauges are read when somebody asks. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { EventStore } from '../../domain/event-store.ts';
+import { anchorStream } from '../../domain/ids.ts';
 import type { Projector } from '../../projections/runner/projector.ts';
 import { type MetricName, type MetricRow, metricTable } from './metric-table.ts';
 
@@ -20,17 +21,27 @@ export type WebhookEventsStanding = {
   readonly counts: Readonly<Record<string, number>>;
 };
 
+/** What is asked of a key ring: which master key wraps new keys, and which wraps each. */
+type RotatingRing = {
+  status(): Promise<{ readonly current: string; readonly kids: readonly { readonly masterId: string }[] }>;
+};
+
 export type Metrics = {
   readonly appends: AppendMeter;
   /** Position and health of the log are read at each scrape from here on. */
   watchStore(store: Pick<EventStore, 'head' | 'health' | 'can'>): void;
   watchProjections(projector: Pick<Projector, 'status'>): void;
+  watchAnchors(store: Pick<EventStore, 'readStream'>): void;
+  watchKeyRing(ring: RotatingRing): void;
   /** `standing`: undefined as long as there is none. */
   watchWebhookEvents(standing: () => WebhookEventsStanding | undefined): void;
   text(): Promise<MetricsText>;
 };
 
-export function createMetrics({ version }: { readonly version: string }): Metrics {
+/** `now`: ms since 1970. */
+type MetricsOptions = { readonly version: string; readonly now?: () => number };
+
+export function createMetrics({ version, now = Date.now }: MetricsOptions): Metrics {
   const registry = new Registry();
   const made = makersOn(registry);
   collectDefaultMetrics({ register: registry });
@@ -41,6 +52,8 @@ export function createMetrics({ version }: { readonly version: string }): Metric
     appends: appendMeter(made),
     watchStore: (store) => void looks.push(storeLook(made, store)),
     watchProjections: (projector) => void looks.push(projectionLook(made, projector)),
+    watchAnchors: (store) => void looks.push(anchorLook(made, store, now)),
+    watchKeyRing: (ring) => void looks.push(rotationLook(made, ring, now)),
     watchWebhookEvents: (standing) => void looks.push(webhookLook(made, standing)),
     async text() {
       for (const look of looks) await look();
@@ -110,6 +123,33 @@ function projectionLook({ gauge }: Makers, projector: Pick<Projector, 'status'>)
       }
       if (status.rebuild?.progress !== undefined) progress.set(labels, status.rebuild.progress);
     }
+  };
+}
+
+/** A log that does not answer says nothing of its anchors. */
+function anchorLook({ gauge }: Makers, store: Pick<EventStore, 'readStream'>, now: () => number) {
+  const age = gauge('svc_audit_anchor_age_seconds');
+  return async (): Promise<void> => {
+    const [last] = await store.readStream(anchorStream, { back: true, limit: 1 }).catch(() => []);
+    if (last) age.set(Math.max(0, now() - last.at.getTime()) / 1_000);
+    else age.remove();
+  };
+}
+
+/** A ring may hold a key for each certificate: all of them are counted. */
+const ringEveryMs = 30_000;
+
+function rotationLook({ gauge }: Makers, ring: RotatingRing, now: () => number) {
+  const progress = gauge('svc_keyring_rotation_progress');
+  let nextMs = 0;
+  return async (): Promise<void> => {
+    if (now() < nextMs) return;
+    nextMs = now() + ringEveryMs;
+    const status = await ring.status().catch(() => undefined);
+    if (!status) return progress.remove();
+    const { current, kids } = status;
+    const done = kids.filter(({ masterId }) => masterId === current).length;
+    progress.set(kids.length === 0 ? 1 : done / kids.length);
   };
 }
 

@@ -1,6 +1,7 @@
 /** Metrics at `/metrics`: what the store and the projections report, with real values; who may read them. */
 import { expect } from 'chai';
 import { EventStoreError, forwardedStore } from '../../domain/event-store.ts';
+import { anchorStream } from '../../domain/ids.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
 import { measuredEventStore } from '../../src/stores/measured-event-store.ts';
 import { metricTable } from '../../src/telemetry/metric-table.ts';
@@ -102,6 +103,27 @@ describe('metrics', () => {
     const series = seriesOf((await metrics.text()).text);
     expect(series.get('svc_store_available')).to.equal(0);
     expect(series.has('svc_store_position')).to.equal(false);
+  });
+
+  it('tell how old the last anchor is, and how far a rotation of the master key', async () => {
+    let nowMs = 1_000;
+    const store = new MemoryEventStore({ now: () => nowMs });
+    const metrics = createMetrics({ version: 'test', now: () => nowMs });
+    const keys = (...masters: readonly string[]) => masters.map((masterId) => ({ masterId }));
+    let kids = keys();
+    metrics.watchAnchors(store);
+    metrics.watchKeyRing({ status: async () => ({ current: 'new', kids }) });
+    const own = async () => {
+      const series = seriesOf((await metrics.text()).text);
+      return [series.get('svc_audit_anchor_age_seconds'), series.get('svc_keyring_rotation_progress')];
+    };
+    expect(await own()).to.deep.equal([undefined, 1]);
+    await append(store, [write(anchorStream, 'any', event())]);
+    kids = keys('new', 'old', 'old', 'new');
+    nowMs += 2_500;
+    expect(await own()).to.deep.equal([2.5, 1]);
+    nowMs += 30_000;
+    expect(await own()).to.deep.equal([32.5, 0.5]);
   });
 
   it('count conflicts, duplicates and unknown outcomes of appends', async () => {

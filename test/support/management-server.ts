@@ -119,6 +119,8 @@ export async function startTestManagement(options: TestManagementOptions = {}): 
   });
   metrics.watchStore(store);
   metrics.watchProjections(projector);
+  metrics.watchAnchors(store);
+  metrics.watchKeyRing(keyRing);
   const token = `svct_bootstrap_${randomBytes(32).toString('base64url')}`;
   if (isInstalled) await ensureBootstrapToken(chained, orgId, token, options.now ?? (() => new Date()));
   const management = createManagement({

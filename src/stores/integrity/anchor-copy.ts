@@ -1,6 +1,7 @@
 /** Copies of anchors in a place outside the log where they cannot be changed: a folder, or an address that takes PUT. */
-import { open } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { AnchorEvent } from '../../../domain/anchor.ts';
 import type { EventStore } from '../../../domain/event-store.ts';
 import { anchorStream } from '../../../domain/ids.ts';
 import type { SharedCells } from '../../../domain/shared-cells.ts';
@@ -22,12 +23,19 @@ export async function copyAnchors(
   for (;;) {
     const anchors = await store.readStream(anchorStream, { from, limit: 100 });
     for (const { revision, data } of anchors) {
-      await put(`anchor-${String(revision).padStart(10, '0')}.json`, `${new TextDecoder().decode(data)}\n`);
+      const text = new TextDecoder().decode(data);
+      await put(nameOf(revision, text), `${text}\n`);
       version = await cells.write(copiedCell, String(revision), version ?? 'none');
       from = revision + 1n;
     }
     if (anchors.length === 0) return;
   }
+}
+
+/** After a restore from a backup the log goes on with revisions that have been copied already, in another era. */
+function nameOf(revision: bigint, text: string): string {
+  const { era } = JSON.parse(text) as Pick<AnchorEvent, 'era'>;
+  return `anchor-${String(revision).padStart(10, '0')}${era === 0 ? '' : `-${era}`}.json`;
 }
 
 /** `management.anchor_copy`: a folder that exists, or an http(s) address of a folder that takes PUT with If-None-Match. */
@@ -37,14 +45,22 @@ export const anchorCopyTo = (place: string): PutAnchor =>
 const putToFolder =
   (folder: string): PutAnchor =>
   async (name, text) => {
+    const path = join(folder, name);
     try {
-      await using file = await open(join(folder, name), 'wx', 0o444);
+      await using file = await open(path, 'wx', 0o444);
       await file.writeFile(text);
       await file.sync();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      await demandSame(path, text);
     }
   };
+
+/** What a kill left half written is no copy, and neither is the anchor of another log. */
+async function demandSame(path: string, text: string): Promise<void> {
+  if ((await readFile(path, 'utf8')) === text) return;
+  throw new Error(`${path} is there and holds something else: anchors of another log, or half of a copy; move it away`);
+}
 
 const putTimeoutMs = 30_000;
 

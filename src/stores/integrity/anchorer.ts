@@ -55,6 +55,7 @@ export function startAnchorer(options: AnchorerOptions): Anchorer {
   const { cells, owner, log, now = Date.now, everyMs = 5_000, copy } = options;
   const lease = createLease({ cells, key: 'lease/anchors', owner, now });
   const ending = new AbortController();
+  const tell = (what: string, error: unknown): void => log.error(what, { reason: textOf(error) });
   let progress: Progress | undefined;
   const lookNow = async (): Promise<void> => {
     if ((await lease.hold()) === undefined) {
@@ -68,7 +69,7 @@ export function startAnchorer(options: AnchorerOptions): Anchorer {
       progress = undefined;
       throw error;
     }
-    if (copy) await copyAnchors(options, copy);
+    if (copy) await copyAnchors(options, copy).catch((error: unknown) => tell('anchors are not copied', error));
   };
   let last: Promise<unknown> = Promise.resolve();
   // One after the other: two looks at once would both sign the same events.
@@ -79,7 +80,7 @@ export function startAnchorer(options: AnchorerOptions): Anchorer {
   };
   const run = async (): Promise<void> => {
     while (!ending.signal.aborted) {
-      await look().catch((error: unknown) => log.error('anchoring does not go on', { reason: textOf(error) }));
+      await look().catch((error: unknown) => tell('anchoring does not go on', error));
       await pause(everyMs, undefined, { signal: ending.signal }).catch(() => undefined);
     }
     await lease.release().catch(() => undefined);

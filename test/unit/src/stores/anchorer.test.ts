@@ -1,6 +1,6 @@
 /** Anchors: due by number or age, made by one node at a time, copied to a place of their own. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -108,6 +108,45 @@ describe('anchorer', () => {
     const other = newLog();
     await happen(other, 12);
     expect((await problemOf(await exported(other), { copies }))?.code).to.equal('anchor_missing');
+    rmSync(folder, { recursive: true });
+  });
+
+  it('copies the anchors of a new era beside those of the lost part of the old one', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-anchors-'));
+    const log = newLog();
+    await happen(log, 12);
+    await withAnchorer(log, { copy: anchorCopyTo(folder) }, (look) => look());
+    // A backup from before the second anchor, restored.
+    const fresh = newLog();
+    const restored = { ...fresh, store: { ...fresh.store, identity: { ...log.store.identity, era: 1 } } };
+    await happen(restored, 12);
+    await withAnchorer(restored, { copy: anchorCopyTo(folder) }, (look) => look());
+    const eraOf = (name: string) => (JSON.parse(readFileSync(join(folder, name), 'utf8')) as AnchorEvent).era;
+    expect(
+      readdirSync(folder)
+        .toSorted()
+        .map((name) => [name, eraOf(name)]),
+    ).to.deep.equal([
+      ['anchor-0000000000-1.json', 1],
+      ['anchor-0000000000.json', 0],
+      ['anchor-0000000001-1.json', 1],
+      ['anchor-0000000001.json', 0],
+    ]);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('says so when something else stands where a copy should, and goes on anchoring', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-anchors-'));
+    writeFileSync(join(folder, 'anchor-0000000000.json'), '{"half":');
+    const log = newLog();
+    await happen(log, 12);
+    const told: unknown[] = [];
+    const error = (message: string, fields?: object) => told.push([message, fields]);
+    await withAnchorer(log, { copy: anchorCopyTo(folder), log: { error } }, (look) => look());
+    expect(await anchorsOf(log)).to.have.lengthOf(2);
+    expect(JSON.stringify(told)).to.match(
+      /anchors are not copied.*anchor-0000000000\.json is there and holds something else/,
+    );
     rmSync(folder, { recursive: true });
   });
 
