@@ -1,6 +1,7 @@
 /** The last good snapshots on the node's disk, so that it starts with everything else down (event-store design 14.2). */
 import { createHash } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../ports.ts';
 import type { Checked, Generation, Provenance } from './generation.ts';
@@ -31,23 +32,19 @@ const draftPattern = /^generation-\d{10}\.json\.\d+\.tmp$/;
  * is believed by its checksum: what runs in place of rejected objects, and which objects the rules let through.
  */
 export function diskGenerations(directory: string, log: Log, trust?: Trust): Generations {
-  async function numbers(): Promise<number[]> {
-    const names = await readdir(directory).catch(() => []);
-    return names
-      .flatMap((name) => namePattern.exec(name)?.[1] ?? [])
-      .map(Number)
-      .sort((a, b) => b - a);
-  }
+  const numbers = async (): Promise<readonly number[]> => numbersOf(await readdir(directory).catch(() => []));
   const file = (number: number): string => join(directory, `generation-${String(number).padStart(10, '0')}.json`);
   return {
+    // A node that starts has nothing else to do: each wait for another thread would be longer than what it reads.
     async load() {
-      await clear(directory);
-      for (const number of await numbers()) {
-        const generation = await read(file(number), trust).catch((error: unknown) => {
+      const names = namesIn(directory);
+      clear(directory, names);
+      for (const number of numbersOf(names)) {
+        try {
+          return read(file(number), trust);
+        } catch (error) {
           log.warn('a configuration on disk is broken', { file: file(number), error });
-          return undefined;
-        });
-        if (generation) return generation;
+        }
       }
       return undefined;
     },
@@ -66,11 +63,30 @@ export function diskGenerations(directory: string, log: Log, trust?: Trust): Gen
 }
 
 /** A kill in the midst of a write leaves the whole size of a configuration behind. */
-async function clear(directory: string): Promise<void> {
-  const names = await readdir(directory).catch(() => []);
-  const drafts = names.filter((name) => draftPattern.test(name));
-  await Promise.all(drafts.map((name) => rm(join(directory, name), { force: true }).catch(() => {})));
+function clear(directory: string, names: readonly string[]): void {
+  for (const name of names.filter((one) => draftPattern.test(one))) {
+    try {
+      rmSync(join(directory, name), { force: true });
+    } catch {
+      // It only takes room.
+    }
+  }
 }
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+/** Newest first. */
+const numbersOf = (names: readonly string[]): readonly number[] =>
+  names
+    .flatMap((name) => namePattern.exec(name)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => b - a);
 
 /** Without a signature the snapshot stands there itself, else what it follows from. */
 type Written = {
@@ -82,13 +98,13 @@ type Written = {
 };
 
 /** First line: SHA-256 of the rest. */
-async function read(path: string, trust: Trust | undefined): Promise<KeptGeneration> {
-  const text = await readFile(path, 'utf8');
+function read(path: string, trust: Trust | undefined): KeptGeneration {
+  const text = readFileSync(path, 'utf8');
   const end = text.indexOf('\n');
   const body = text.slice(end + 1);
   if (end !== 64 || sha256(body) !== text.slice(0, end)) throw new Error('its checksum does not fit');
   const { snapshot, provenance, kept = {}, boxes = {}, checked } = JSON.parse(body) as Written;
-  const { mtimeMs: currentMs } = await stat(path);
+  const { mtimeMs: currentMs } = statSync(path);
   const beside = { kept, ...(isChecked(checked) ? { checked } : {}), currentMs };
   if (trust) {
     const proven = trust.checkKept(provenance?.base, provenance?.steps);
