@@ -67,6 +67,8 @@ export type RecordExtension = {
   readonly bytes: { readonly in: number; readonly out: number };
   /** How many records this one stands for, when the recorder sampled. */
   readonly weight?: number;
+  /** Bytes of each direction that the detail leaves out. */
+  readonly truncated?: { readonly request: number; readonly response: number };
 };
 
 export const noGeo: Geo = {

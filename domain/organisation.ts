@@ -26,6 +26,8 @@ export type OrganisationLimits = {
   readonly quotaRenewalRate: number;
 };
 
+export type Retention = number | string;
+
 /** What holds for all that an organisation owns. */
 export type OrganisationTerms = {
   readonly name: string;
@@ -37,6 +39,10 @@ export type OrganisationTerms = {
   readonly strictKeys: boolean;
   /** Absent: none. */
   readonly limits?: OrganisationLimits;
+  /** Requests to its APIs are recorded in detail, where gateways ask their organisation. */
+  readonly detail?: boolean;
+  /** How long records of them are kept, where gateways ask their organisation: seconds, or a duration. Absent, 0, '': as the API says. */
+  readonly retention?: Retention;
 };
 
 type Stated = { readonly orgId: OrgId } & OrganisationTerms;
@@ -106,11 +112,14 @@ function judge({ limits = noLimits }: OrganisationTerms): void {
 
 const isSame = (a: OrganisationTerms, b: OrganisationTerms): boolean => sameJson(told(a), told(b));
 
-const told = ({ name, disabled, requireIfMatch, strictKeys, limits = noLimits }: OrganisationTerms) => ({
-  ...{ name, disabled, requireIfMatch, strictKeys, limits },
-});
+const told = ({ name, disabled, requireIfMatch, strictKeys, ...rest }: OrganisationTerms) => {
+  const { limits = noLimits, detail = false, retention = noRetention } = rest;
+  return { name, disabled, requireIfMatch, strictKeys, limits, detail, retention };
+};
 
 export const noLimits: OrganisationLimits = { rate: 0, per: 0, quotaMax: 0, quotaRenewalRate: 0 };
+
+export const noRetention: Retention = 0;
 
 export const defaultTerms: Omit<OrganisationTerms, 'name'> = {
   disabled: false,
@@ -125,9 +134,13 @@ export const termsOf = ({
   requireIfMatch = defaultTerms.requireIfMatch,
   strictKeys = defaultTerms.strictKeys,
   limits,
+  detail,
+  retention,
 }: Pick<OrganisationTerms, 'name'> & Partial<OrganisationTerms>): OrganisationTerms => ({
   ...{ name, disabled, requireIfMatch, strictKeys },
   ...(limits ? { limits } : {}),
+  ...(detail === undefined ? {} : { detail }),
+  ...(retention === undefined ? {} : { retention }),
 });
 
 function evolve(state: OrganisationState, event: OrganisationEvent): OrganisationState {

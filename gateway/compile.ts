@@ -17,6 +17,7 @@ import {
   objectKey,
   objectsOfKind,
 } from '../projections/gateway-snapshot.ts';
+import { type DetailSurroundings, routeDetail } from './analytics/detail.ts';
 import { keylessTags } from './analytics/outcome.ts';
 import type { CheckApi } from './check-api.ts';
 import { sendAnswer } from './http/answer.ts';
@@ -33,13 +34,14 @@ import { targetOf } from './upstream/target.ts';
 /** The document with its secrets, and the places of those that the API needs and this node does not have. */
 export type Reveal = (object: ApiObject) => { readonly document: ApiDocument; readonly missing: readonly string[] };
 
-export type CompileDependencies = StackDependencies & {
-  readonly checkApi: CheckApi;
-  readonly reveal: Reveal;
-  readonly agents: Agents;
-  /** Labels of this node: with some, it loads only APIs that share one. */
-  readonly tags: readonly string[];
-};
+export type CompileDependencies = StackDependencies &
+  DetailSurroundings & {
+    readonly checkApi: CheckApi;
+    readonly reveal: Reveal;
+    readonly agents: Agents;
+    /** Labels of this node: with some, it loads only APIs that share one. */
+    readonly tags: readonly string[];
+  };
 
 export type CompiledApi = {
   readonly object: ApiObject;
@@ -203,7 +205,7 @@ function compileApi(object: ApiObject, definition: ApiDefinition, dependencies: 
   const compiled = (one: ApiDefinition, stack: Stack): Route => {
     const { terminal, release } = terminalOf(one, stack.response, dependencies);
     releases.push(release);
-    return routeOf(one, { stack, terminal, lease, object, nodeTags: dependencies.tags });
+    return routeOf(one, { stack, terminal, lease, object, nodeTags: dependencies.tags, recorded: dependencies });
   };
   const { ownVersions } = definition;
   try {
@@ -229,9 +231,13 @@ type RouteParts = {
   readonly lease: Lease;
   readonly object: ApiObject;
   readonly nodeTags: readonly string[];
+  readonly recorded: DetailSurroundings;
 };
 
-const routeOf = (definition: ApiDefinition, { stack, terminal, lease, object, nodeTags }: RouteParts): Route => ({
+const routeOf = (
+  definition: ApiDefinition,
+  { stack, terminal, lease, object, nodeTags, recorded }: RouteParts,
+): Route => ({
   definition,
   apiRevision: object.revision,
   request: stack.request,
@@ -242,6 +248,7 @@ const routeOf = (definition: ApiDefinition, { stack, terminal, lease, object, no
   listenPath: definition.listenPath,
   versions: undefined,
   recordTags: keylessTags(definition.orgId, definition.apiId, nodeTags),
+  detail: routeDetail(definition, recorded),
   lease,
 });
 

@@ -96,7 +96,7 @@ class RunningGateway implements Gateway {
     this.#run = { run: randomUUID(), startedAt: new Date(clock.now()).toISOString() };
     const { frame, bufferBytes, version } = settings;
     this.#recorder = settings.analytics ? new Recorder({ lane, clock, log, version, frame, bufferBytes }) : undefined;
-    this.#makeRecord = recordMaker({ clock, nodeTags: settings.tags });
+    this.#makeRecord = recordMaker({ clock, settings, organisationOf: this.#callers.organisationOf });
     this.events = new GatewayEvents({
       ...{ open: options.openOutbox, handlers: settings.eventHandlers, clock, log },
       policy: options.webhookRetries ?? webhookRetries,
@@ -220,7 +220,7 @@ class RunningGateway implements Gateway {
       ...{ checkApi, counters, log, clock, reveal, agents: this.#agents },
       ...{ lookUpKey: this.#callers.lookUpKey, sessionOf: this.#callers.sessionOf },
       organisationOf: this.#callers.organisationOf,
-      ...this.#settings,
+      ...{ copies: this.#recorder?.copies, ...this.#settings },
     };
     const startMs = clock.monotonic();
     const hasSameApis = !isAnew && snapshot.objects === this.#snapshot?.objects;
@@ -267,7 +267,8 @@ class RunningGateway implements Gateway {
   #record(context: Context): void {
     this.events.over(context);
     if (context.access) this.#callers.saw(context.access, context.arrivedMs);
-    if (context.route.definition.trafficLogs) this.#recorder?.record(this.#makeRecord, context);
+    const { definition, detail } = context.route;
+    if (definition.trafficLogs) this.#recorder?.record(this.#makeRecord, context, detail?.end(context));
   }
 
   #standing(): Standing {

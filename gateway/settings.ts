@@ -1,5 +1,6 @@
 /** What a gateway is set to, apart from its configuration. */
 import type { EventHandler } from '../domain/api/event-handlers.ts';
+import { defaultRecording, type Recording } from '../domain/record-detail.ts';
 
 /** Every member has a default; durations in ms, sizes in bytes. */
 export type GatewaySettings = {
@@ -19,6 +20,7 @@ export type GatewaySettings = {
   readonly gracefulShutdownDelayMs: number;
   /** False: no records at all. */
   readonly analytics: boolean;
+  readonly recording: Recording;
   readonly frame: { readonly records: number; readonly bytes: number; readonly waitMs: number };
   readonly bufferBytes: number;
   /** Longest silence of a client that has to send its body. */
@@ -46,6 +48,7 @@ export const defaultGatewaySettings: GatewaySettings = {
   quotaAlarms: [],
   gracefulShutdownDelayMs: 0,
   analytics: true,
+  recording: defaultRecording,
   frame: { records: 500, bytes: 262_144, waitMs: 100 },
   bufferBytes: 33_554_432,
   bodyIdleMs: 60_000,

@@ -220,6 +220,8 @@ function organisationTerms({
   requireIfMatch,
   strictKeys,
   limits,
+  detail,
+  retention,
 }: Extract<DomainEvent, { type: 'OrganisationUpdated' }>): string {
   const held = [
     ...(disabled ? ['its tokens are refused'] : []),
@@ -227,6 +229,8 @@ function organisationTerms({
     ...(limits && limits.quotaMax > 0 ? [`a quota of ${limits.quotaMax} calls`] : []),
     ...(requireIfMatch ? ['writes need If-Match'] : []),
     ...(strictKeys ? ['unknown keys are errors'] : []),
+    ...(detail ? ['requests are recorded in detail'] : []),
+    ...(retention ? [`records are kept for ${typeof retention === 'number' ? `${retention} s` : retention}`] : []),
   ];
   return held.join(', ') || 'no rules of its own';
 }

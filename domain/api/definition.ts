@@ -1,6 +1,7 @@
 /** One normalised API definition: what a gateway runs, whatever form the user wrote it in. Made by `streams.ts` (read from a document). */
 import type { JsonObject } from '../event.ts';
 import type { ApiId, OrgId } from '../ids.ts';
+import type { DetailRules } from '../record-detail.ts';
 import type { EventHandler } from './event-handlers.ts';
 
 export type ApiKind = 'streams' | 'oas' | 'classic';
@@ -106,6 +107,10 @@ export type ApiDefinition = {
   /** Retention of its records; 0 = 100 years. */
   readonly recordRetentionS: number;
   readonly recordTags: readonly string[];
+  /** Its records hold requests and answers. */
+  readonly recordsDetail: boolean;
+  /** What it says of records in detail, whoever asks for them. */
+  readonly detail: Partial<DetailRules>;
   /** Every answer carries `x-svc-config-revision`. */
   readonly revisionHeader: boolean;
 };

@@ -3,6 +3,7 @@ import type { Problem } from '../errors.ts';
 import type { Json, JsonObject } from '../event.ts';
 import type { ApiId, OrgId } from '../ids.ts';
 import { at, isObject, isOn, objectAt, textAt, texts } from '../json.ts';
+import { readDetail } from '../record-detail.ts';
 import { readAuthentication } from './authentication.ts';
 import { canonical, canonicalHead } from './classic/codec.ts';
 import type { ApiDefinition, ApiDocument, ApiKind, Cors, HeaderTransform, RateLimit } from './definition.ts';
@@ -51,6 +52,7 @@ export function readDefinition(
     // The older place counts where the newer one says nothing.
     contextVariables: isOn(middleware['contextVariables'] ?? server['contextVariables']),
     ...(requestSizeLimit > 0 ? { requestSizeLimit } : {}),
+    recordsDetail: isOn(server['detailedActivityLogs']),
     revisionHeader: isOn(server['revisionHeader']),
   };
   return { definition, problems };
@@ -97,6 +99,7 @@ function readMiddleware(
   | 'trafficLogs'
   | 'recordRetentionS'
   | 'recordTags'
+  | 'detail'
 > {
   const cors = readCors(middleware['cors']);
   const requestHeaders = readHeaders(middleware['transformRequestHeaders']);
@@ -111,6 +114,7 @@ function readMiddleware(
     trafficLogs: at(middleware, 'trafficLogs', 'enabled') !== false,
     recordRetentionS: retentionS(at(middleware, 'trafficLogs', 'customRetentionPeriod')),
     recordTags: texts(at(middleware, 'trafficLogs', 'tagHeaders')),
+    detail: readDetail(at(middleware, 'trafficLogs', 'detail')),
   };
 }
 

@@ -1,4 +1,5 @@
 /** The organisations of the configuration of the moment, for steps that outlive it: whether they are switched off, and their limits. */
+import { durationMs } from '../../domain/api/duration.ts';
 import type { OrgId } from '../../domain/ids.ts';
 import { noLimits } from '../../domain/organisation.ts';
 import { type GatewaySnapshot, type OrganisationObject, objectKey } from '../../projections/gateway-snapshot.ts';
@@ -11,33 +12,43 @@ type RunningTerms = {
   readonly quota?: QuotaTerms & { readonly counter: string };
 };
 
-/** `terms` is undefined while the organisation limits nothing: then its APIs pay for one look at it. */
-export type RunningOrganisation = { readonly terms: RunningTerms | undefined };
+/** `retentionMs` 0: as each API says. */
+type RunningRecords = { readonly detail: boolean; readonly retentionMs: number };
+
+export type RunningOrganisation = {
+  /** Undefined while the organisation limits nothing: then its APIs pay for one look at it. */
+  readonly terms: RunningTerms | undefined;
+  /** What it says of records; undefined when nobody knows the organisation. */
+  readonly records: RunningRecords | undefined;
+};
+
+type Known = { -readonly [Member in keyof RunningOrganisation]: RunningOrganisation[Member] };
 
 export class Organisations {
   #objects: GatewaySnapshot['objects'] = {};
-  readonly #known = new Map<OrgId, { terms: RunningTerms | undefined }>();
+  readonly #known = new Map<OrgId, Known>();
 
   /** From here on these terms count, also for requests that began with the configuration before. */
   swap(objects: GatewaySnapshot['objects']): void {
     this.#objects = objects;
-    for (const [orgId, known] of this.#known) known.terms = this.#termsOf(orgId);
+    for (const [orgId, known] of this.#known) Object.assign(known, this.#running(orgId));
   }
 
   /** Always the same for an organisation, whatever its terms. */
   find(orgId: OrgId): RunningOrganisation {
-    const known = this.#known.get(orgId) ?? { terms: this.#termsOf(orgId) };
+    const known = this.#known.get(orgId) ?? this.#running(orgId);
     this.#known.set(orgId, known);
     return known;
   }
 
-  #termsOf(orgId: OrgId): RunningTerms | undefined {
+  #running(orgId: OrgId): Known {
     const object = this.#objects[objectKey('organisation', orgId)];
-    return object?.kind === 'organisation' ? running(object) : undefined;
+    if (object?.kind !== 'organisation') return { terms: undefined, records: undefined };
+    return { terms: runningTerms(object), records: runningRecords(object) };
   }
 }
 
-function running({ id, body: { terms } }: OrganisationObject): RunningTerms | undefined {
+function runningTerms({ id, body: { terms } }: OrganisationObject): RunningTerms | undefined {
   const { disabled, limits } = terms;
   const { rate, per, quotaMax, quotaRenewalRate } = limits ?? noLimits;
   const hasRate = rate > 0 && per > 0;
@@ -49,4 +60,10 @@ function running({ id, body: { terms } }: OrganisationObject): RunningTerms | un
       ? { quota: { counter: `org-quota:${id}`, max: quotaMax, renewalMs: Math.max(0, quotaRenewalRate) * 1_000 } }
       : {}),
   };
+}
+
+function runningRecords({ body: { terms } }: OrganisationObject): RunningRecords {
+  const { detail, retention = 0 } = terms;
+  const retentionMs = typeof retention === 'number' ? retention * 1_000 : (durationMs(retention) ?? 0);
+  return { detail: detail === true, retentionMs: Math.max(0, retentionMs) };
 }

@@ -63,6 +63,7 @@ export function readSession(
     recorded: { keyId, alias, tags: [...applied.map((id) => `pol-${id}`), ...tags] },
     metadata: objectAt(session, 'meta_data') ?? {},
     isInactive: session['is_inactive'] === true,
+    isDetailed: session['enable_detailed_recording'] === true,
     expiresAt: expires > 0 ? expires * 1_000 : 0,
     rights: new LateRights(objectAt(session, 'access_rights') ?? {}, limits, known),
     allowsAllApis: session['allow_all_apis'] === true,

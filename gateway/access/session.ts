@@ -58,6 +58,8 @@ export type KeySession = {
   readonly metadata: JsonObject;
   /** Switched off, by itself or by a policy. */
   readonly isInactive: boolean;
+  /** Its requests are recorded in detail. */
+  readonly isDetailed: boolean;
   /** Ms since 1970; 0 = never. */
   readonly expiresAt: number;
   readonly rights: KeyRights;

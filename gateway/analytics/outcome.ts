@@ -1,12 +1,15 @@
 /** Turns a finished request into its analytics record, from values that the context has already (pump design 2 and 5.1). */
 import { type AnalyticsRecord, keylessApiKey, noGeo, type RecordError } from '../../domain/analytics-record.ts';
 import type { ApiDefinition } from '../../domain/api/definition.ts';
+import type { OrgId } from '../../domain/ids.ts';
 import { withoutKeys } from '../../domain/key-text.ts';
+import type { RunningOrganisation } from '../access/organisations.ts';
 import type { Context, Session } from '../http/context.ts';
 import { isCredentialHeader, shownTarget } from '../http/credentials.ts';
 import { type Failure, refusals } from '../http/errors.ts';
 import { headerValue } from '../http/headers.ts';
 import type { Clock } from '../ports.ts';
+import type { GatewaySettings } from '../settings.ts';
 
 /** Where a record stands: given by the recorder. */
 export type Place = Pick<AnalyticsRecord['ext'], 'node' | 'epoch' | 'seq'>;
@@ -15,28 +18,35 @@ const hundredYearsMs = 100 * 365.25 * 86_400_000;
 
 export type Surroundings = {
   readonly clock: Clock;
-  /** Stand behind the tags of the API and before those of key, organisation and API. */
-  readonly nodeTags: readonly string[];
+  /** Tags of the node stand behind those of the API and before those of key, organisation and API. */
+  readonly settings: Pick<GatewaySettings, 'tags' | 'recording'>;
+  readonly organisationOf: OrganisationOf;
 };
+
+type OrganisationOf = (orgId: OrgId) => RunningOrganisation;
 
 export type MakeRecord = (context: Context, place: Place) => AnalyticsRecord;
 
-export function recordMaker(surroundings: Surroundings): MakeRecord {
-  const keyTags: KeyTags = new WeakMap();
+export function recordMaker({ clock, settings, organisationOf }: Surroundings): MakeRecord {
+  const enforcer = settings.recording.enforceOrgRetention ? organisationOf : undefined;
+  const makes: Makes = { clock, nodeTags: settings.tags, enforcer, keyTags: new WeakMap() };
   return function makeRecord(context, place) {
-    return recordOf(context, place, surroundings, keyTags);
+    return recordOf(context, place, makes);
   };
 }
+
+/** `enforcer`: present where the period of organisations counts. */
+type Makes = {
+  readonly clock: Clock;
+  readonly nodeTags: readonly string[];
+  readonly enforcer: OrganisationOf | undefined;
+  readonly keyTags: KeyTags;
+};
 
 /** By what records show of a key: its tags at the API that it was last used for. They stay the same as long as both do. */
 type KeyTags = WeakMap<Session, { readonly definition: ApiDefinition; readonly tags: readonly string[] }>;
 
-function recordOf(
-  context: Context,
-  place: Place,
-  { clock, nodeTags }: Surroundings,
-  keyTags: KeyTags,
-): AnalyticsRecord {
+function recordOf(context: Context, place: Place, { clock, nodeTags, enforcer, keyTags }: Makes): AnalyticsRecord {
   const { head, route, connection, incoming } = context;
   const { definition } = route;
   const status = statusOf(context);
@@ -68,8 +78,7 @@ function recordOf(
     api_schema: '',
     ip_address: head.clientAddress,
     timestamp: context.arrivedMs,
-    expireAt:
-      context.arrivedMs + (definition.recordRetentionS > 0 ? definition.recordRetentionS * 1000 : hundredYearsMs),
+    expireAt: context.arrivedMs + retentionMs(definition, enforcer?.(definition.orgId)),
     request_time: total,
     raw_request: '',
     raw_response: '',
@@ -82,6 +91,13 @@ function recordOf(
     listen_path: route.listenPath,
     ext: extensionOf(context, place, total, status),
   };
+}
+
+/** An organisation whose period is enforced has the last word, whether an API says more or less; one without a period has none. */
+function retentionMs({ recordRetentionS }: ApiDefinition, organisation: RunningOrganisation | undefined): number {
+  const enforced = organisation?.records?.retentionMs ?? 0;
+  if (enforced > 0) return enforced;
+  return recordRetentionS > 0 ? recordRetentionS * 1000 : hundredYearsMs;
 }
 
 /** Two literals instead of a spread: this runs for every request. */
@@ -104,7 +120,7 @@ function extensionOf(
 }
 
 /** What was sent; 499 when the client left before there was anything. */
-const statusOf = ({ answer, failure }: Context): number =>
+export const statusOf = ({ answer, failure }: Context): number =>
   failure?.code === 'client_gone' ? refusals.client_gone.status : (answer?.status ?? refusals.client_gone.status);
 
 const fromUpstream: RecordError = { flag: 'URS', source: 'upstream', details: 'upstream_status' };

@@ -1,10 +1,12 @@
 /** Takes one record per request, gives it its number, and carries frames to the log behind the requests' backs (pump design 5, 6, 8). */
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { AnalyticsRecord } from '../../domain/analytics-record.ts';
 import type { Frame, Marker, RecordLane } from '../../domain/record-log.ts';
+import { CopyBudget } from '../http/body-copy.ts';
+import type { PendingDetail } from '../http/context.ts';
 import type { Clock, Log } from '../ports.ts';
 import type { Place } from './outcome.ts';
-import { Ring } from './ring.ts';
+import { Ring, type Taken } from './ring.ts';
 
 export type RecorderOptions = {
   readonly lane: RecordLane;
@@ -16,8 +18,14 @@ export type RecorderOptions = {
   readonly bufferBytes: number;
 };
 
-/** Of the ladder (pump design 8.3): 2 samples good answers, 3 drops. Step 1 is about details, which are not recorded. */
-type Step = 0 | 2 | 3;
+/** Of the ladder (pump design 8.3): 1 leaves details out, 2 samples good answers, 3 drops. Each ends 20 points below where it begins. */
+type Step = 0 | 1 | 2 | 3;
+
+const steps = [
+  { step: 3, fill: 1 },
+  { step: 2, fill: 0.75 },
+  { step: 1, fill: 0.5 },
+] as const;
 
 const sampleOf = 10;
 const watermarkMs = 10;
@@ -25,6 +33,8 @@ const firstPauseMs = 100;
 const longestPauseMs = 5_000;
 
 export class Recorder {
+  /** For what requests under way hold of their bodies. */
+  readonly copies: CopyBudget;
   readonly #options: RecorderOptions;
   readonly #ring = new Ring();
   #sequence = 0;
@@ -42,6 +52,7 @@ export class Recorder {
   /** Says at once that the run has begun, and what earlier runs lost. */
   constructor(options: RecorderOptions) {
     this.#options = options;
+    this.copies = new CopyBudget(options.bufferBytes / 2);
     const { lane, clock, version } = options;
     const start: Marker = {
       kind: 'start',
@@ -54,11 +65,11 @@ export class Recorder {
   }
 
   /** Called once per request, after its answer; never waits. The record is built with the number that it gets. */
-  record<T>(make: (source: T, place: Place) => AnalyticsRecord, source: T): void {
+  record<T>(make: (source: T, place: Place) => AnalyticsRecord, source: T, detail?: PendingDetail): void {
     if (this.#isStopped) return;
     const { lane, frame } = this.#options;
     this.#watermarkTimer ??= setTimeout(this.#noteWatermark, watermarkMs);
-    this.#place(make(source, { node: lane.node, epoch: lane.epoch, seq: ++this.#sequence }));
+    this.#place(make(source, { node: lane.node, epoch: lane.epoch, seq: ++this.#sequence }), detail);
     if (this.#sending !== undefined) return;
     if (this.#ring.records >= frame.records || this.#ring.bytes >= frame.bytes) this.#flushSoon();
     else this.#flushTimer ??= setTimeout(this.#flush, frame.waitMs);
@@ -85,21 +96,20 @@ export class Recorder {
   }
 
   /** Keeps, samples or drops, by how full the buffer is. */
-  #place(record: AnalyticsRecord): void {
+  #place(record: AnalyticsRecord, detail: PendingDetail | undefined): void {
     const step = this.#climb();
-    if (step === 0) this.#ring.push(record);
+    if (step === 0) this.#ring.push(record, detail);
     else if (step === 3) this.#ring.lose(record, 'ring_full');
-    else if (record.response_code >= 400) this.#ring.push(record);
-    else if (this.#sampled++ % sampleOf === 0) this.#ring.push({ ...record, ext: { ...record.ext, weight: sampleOf } });
-    else this.#ring.lose(record, 'sampled');
+    else if (step === 1 || record.response_code >= 400) this.#ring.push(withoutDetail(record, detail));
+    else if (this.#sampled++ % sampleOf !== 0) this.#ring.lose(record, 'sampled');
+    else this.#ring.push(withoutDetail({ ...record, ext: { ...record.ext, weight: sampleOf } }, detail));
   }
 
-  /** A step ends 20 points below where it began. */
   #climb(): Step {
     const { bufferBytes, log } = this.#options;
     const fill = (this.#ring.bytes + this.#sendingBytes) / bufferBytes;
-    const next: Step =
-      fill >= 1 || (this.#step === 3 && fill > 0.8) ? 3 : fill >= 0.75 || (this.#step > 0 && fill > 0.55) ? 2 : 0;
+    const held = steps.find((row) => fill >= row.fill || (this.#step >= row.step && fill > row.fill - 0.2));
+    const next: Step = held?.step ?? 0;
     if (next !== this.#step) {
       log.warn('the record buffer changed its step', { from: this.#step, to: next, fill: Math.round(fill * 100) });
       this.#step = next;
@@ -120,9 +130,13 @@ export class Recorder {
     const taken = this.#ring.take(lane.epoch, frame);
     if (!taken) return;
     this.#sendingBytes = taken.bytes;
-    const { first, last, records, markers } = taken;
-    this.#sending = this.#append(this.#frame(first, last, records, markers)).finally(() => this.#sent());
+    this.#sending = this.#carry(taken).finally(() => this.#sent());
   };
+
+  async #carry({ first, last, records, details, markers }: Taken): Promise<void> {
+    const whole = details.size === 0 ? records : await withDetails(records, details, this.#options);
+    await this.#append(this.#frame(first, last, whole, markers));
+  }
 
   #sent(): void {
     this.#sending = undefined;
@@ -156,6 +170,36 @@ export class Recorder {
     this.#watermarkTimer = undefined;
     this.#options.lane.watermark(this.#sequence);
   };
+}
+
+/** What it held is counted as missing. */
+const withoutDetail = (record: AnalyticsRecord, detail: PendingDetail | undefined): AnalyticsRecord =>
+  detail ? { ...record, ext: { ...record.ext, truncated: detail.sizes } } : record;
+
+/** Longest work of a flush on end, while requests wait. */
+const sliceMs = 2;
+
+async function withDetails(
+  records: readonly AnalyticsRecord[],
+  details: Taken['details'],
+  { clock, log }: Pick<RecorderOptions, 'clock' | 'log'>,
+): Promise<readonly AnalyticsRecord[]> {
+  const whole = [...records];
+  let sinceMs = clock.monotonic();
+  for (const [index, detail] of details) {
+    const record = records[index] as AnalyticsRecord;
+    try {
+      const { truncated, ...raw } = await detail.write();
+      whole[index] = { ...record, ...raw, ext: truncated ? { ...record.ext, truncated } : record.ext };
+    } catch (error) {
+      log.error('the detail of a record could not be written', { requestId: record.ext.request_id, error });
+      whole[index] = withoutDetail(record, detail);
+    }
+    if (clock.monotonic() - sinceMs < sliceMs) continue;
+    await nextTurn();
+    sinceMs = clock.monotonic();
+  }
+  return whole;
 }
 
 /** An aborted pause is over, nothing more. */

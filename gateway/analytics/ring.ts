@@ -1,6 +1,7 @@
 /** Records that wait for the log, bounded in bytes: what does not fit is counted in loss markers, so that every number is explained. */
 import type { AnalyticsRecord } from '../../domain/analytics-record.ts';
 import type { LossReason, LossTally, Marker } from '../../domain/record-log.ts';
+import type { PendingDetail } from '../http/context.ts';
 
 type Loss = {
   readonly reason: LossReason;
@@ -11,13 +12,17 @@ type Loss = {
   readonly tally: Map<string, { hits: number; statuses: Record<string, number>; bytesIn: number; bytesOut: number }>;
 };
 
-type Entry = { readonly record: AnalyticsRecord; readonly bytes: number } | { readonly loss: Loss };
+type Entry =
+  | { readonly record: AnalyticsRecord; readonly detail: PendingDetail | undefined; readonly bytes: number }
+  | { readonly loss: Loss };
 
 /** What is taken out for one frame: numbers without a hole. */
 export type Taken = {
   readonly first: number;
   readonly last: number;
   readonly records: readonly AnalyticsRecord[];
+  /** Details that are still to be written, by the place of their record. */
+  readonly details: ReadonlyMap<number, PendingDetail>;
   readonly markers: readonly Marker[];
   readonly bytes: number;
 };
@@ -46,9 +51,9 @@ export class Ring {
     return this.#start === this.#entries.length;
   }
 
-  push(record: AnalyticsRecord): void {
-    const bytes = estimatedBytes(record);
-    this.#entries.push({ record, bytes });
+  push(record: AnalyticsRecord, detail?: PendingDetail): void {
+    const bytes = estimatedBytes(record) + (detail?.bytes ?? 0);
+    this.#entries.push({ record, detail, bytes });
     this.#records++;
     this.#bytes += bytes;
   }
@@ -71,6 +76,7 @@ export class Ring {
   /** The oldest entries that fit into one frame; undefined when nothing waits. */
   take(epoch: number, limits: FrameLimits): Taken | undefined {
     const records: AnalyticsRecord[] = [];
+    const details = new Map<number, PendingDetail>();
     const markers: Marker[] = [];
     let [first, last, bytes] = [0, 0, 0];
     while (!this.isEmpty && records.length < limits.records) {
@@ -84,13 +90,16 @@ export class Ring {
       if (first === 0) first = from;
       last = to;
       if ('loss' in entry) markers.push(markerOf(entry.loss, epoch));
-      else records.push(entry.record);
+      else {
+        if (entry.detail) details.set(records.length, entry.detail);
+        records.push(entry.record);
+      }
     }
     if (last === 0) return undefined;
     this.#records -= records.length;
     this.#bytes -= bytes;
     this.#compact();
-    return { first, last, records, markers, bytes };
+    return { first, last, records, details, markers, bytes };
   }
 
   #compact(): void {

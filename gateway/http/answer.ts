@@ -10,6 +10,7 @@ export function sendAnswer(context: Context, answer: Answer): void {
   if (context.isOver || response.headersSent) return;
   context.failure = answer.failure;
   context.answer = { status: answer.status, statusText: '', headers: [...answer.headers] };
+  context.answerBody = answer.body;
   if (context.hasBody && !context.incoming.complete) closeOrDrain(context);
   writeAnswerHead(context);
   if (answer.body !== '' && context.head.method !== 'HEAD') context.bytesOut = Buffer.byteLength(answer.body);

@@ -1,6 +1,7 @@
 /** The body of a request on its way to the upstream: pulled as the upstream takes it, counted, cut at the API's limit. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import type { BodyCopy } from './body-copy.ts';
 
 /** The body is longer than the API allows. */
 export class BodyTooLarge extends Error {
@@ -36,6 +37,8 @@ export class ClientBody extends Readable {
   #isOpen = false;
   #isDetached = false;
   bytes = 0;
+  /** Takes what passes, for the record. */
+  copy: BodyCopy | undefined;
 
   /** `continueOn` is told to go on (100) when the body is wanted for the first time. */
   constructor(source: IncomingMessage, limits: BodyLimits, continueOn?: ServerResponse) {
@@ -74,6 +77,7 @@ export class ClientBody extends Readable {
 
   readonly #onData = (chunk: Buffer): void => {
     this.bytes += chunk.length;
+    this.copy?.add(chunk);
     if (this.#limits.maxBytes > 0 && this.bytes > this.#limits.maxBytes) this.destroy(new BodyTooLarge());
     else if (!this.push(chunk)) this.#source.pause();
   };

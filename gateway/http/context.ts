@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { ApiDefinition } from '../../domain/api/definition.ts';
 import type { KeySession } from '../access/session.ts';
 import { ClientBody } from './body.ts';
+import type { BodyCopy } from './body-copy.ts';
 import type { Connection } from './connections.ts';
 import { type Answer, type Failure, type RefusalCode, refusal } from './errors.ts';
 import type { Head } from './head.ts';
@@ -35,7 +36,35 @@ export type Route = {
   readonly versions: PickVersion | undefined;
   /** What every record of the API carries. */
   readonly recordTags: readonly string[];
+  /** Undefined: none of its requests is recorded in detail, which then costs nothing. */
+  readonly detail: RouteDetail | undefined;
   readonly lease: Lease;
+};
+
+/** Copies of the bodies of a request that is recorded in detail. */
+export type Detail = { readonly request: BodyCopy; readonly response: BodyCopy };
+
+/** What is written of a detail, base64; `truncated`: bytes of each direction that are not in it. */
+export type WrittenDetail = {
+  readonly raw_request: string;
+  readonly raw_response: string;
+  readonly truncated?: { readonly request: number; readonly response: number };
+};
+
+/** The detail of a request that is over, to be written behind the requests' backs. */
+export type PendingDetail = {
+  /** Memory that it takes, and may take once it is written. */
+  readonly bytes: number;
+  /** Bytes of the bodies. */
+  readonly sizes: { readonly request: number; readonly response: number };
+  readonly write: () => Promise<WrittenDetail>;
+};
+
+export type RouteDetail = {
+  /** Decides whether the request is recorded in detail, once it is known who calls; null: it is not. */
+  begin(context: Context): Detail | null;
+  /** After the answer. Undefined: not in detail. */
+  end(context: Context): PendingDetail | undefined;
 };
 
 /** Who serves a request, and what is left of its head and path for them. */
@@ -127,6 +156,10 @@ export class Context {
   upgrade: Upgrade | undefined;
 
   answer: AnswerHead | undefined;
+  /** Of an answer of the gateway's own. */
+  answerBody: string | undefined;
+  /** Undefined until somebody had to know; null: not recorded in detail. */
+  detail: Detail | null | undefined;
   failure: Failure | undefined;
   pending: Cancellable | undefined;
   /** Host of the target that was asked, as recorded. */
@@ -167,6 +200,7 @@ export class Context {
   openBody(idleMs: number): ClientBody {
     const limits = { maxBytes: this.maxBodyBytes, idleMs };
     this.body ??= new ClientBody(this.incoming, limits, this.expectsContinue ? this.response : undefined);
+    this.body.copy = this.detail?.request;
     return this.body;
   }
 

@@ -1,6 +1,8 @@
 /** What people are shown of a request: a mask where its API looks for credentials, and in the place of every key. */
 import type { ApiDefinition } from '../../domain/api/definition.ts';
 import { withoutKeys } from '../../domain/key-text.ts';
+import { isSecretHeader, mask } from '../../domain/secret-places.ts';
+import type { HeaderNames, RawHeaders } from './headers.ts';
 import { maskedParameters } from './query.ts';
 
 type Authentication = ApiDefinition['authentication'];
@@ -17,3 +19,18 @@ export const isCredentialHeader = (name: string, authentication: Authentication)
     const isHeader = header?.toLowerCase() === name;
     return isHeader || (cookie !== undefined && name === 'cookie');
   }) === true;
+
+/**
+ * Headers, a line each: a mask for those whose name says that a secret is in them, that the API reads a credential from,
+ * or that are named; and for its parameters, in addresses that a header tells.
+ */
+export function shownHeaders(headers: RawHeaders, authentication: Authentication, named?: HeaderNames): string[] {
+  const lines: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const [name = '', value = ''] = [headers[i], headers[i + 1]];
+    const isSecret =
+      isSecretHeader(name) || isCredentialHeader(name.toLowerCase(), authentication) || named?.has(name) === true;
+    lines.push(`${name}: ${isSecret ? mask : shownTarget(value, authentication)}`);
+  }
+  return lines;
+}

@@ -23,6 +23,8 @@ export type ProxyOptions = {
 export const proxy = (options: ProxyOptions): Terminal =>
   function proxy(context) {
     const { target } = options;
+    const { detail } = context.route;
+    if (detail) context.detail = detail.begin(context);
     context.targetHost = target.host;
     context.targetPath = targetPath(target, context);
     if (context.upgrade) startUpgrade(context, context.upgrade, options);
@@ -179,6 +181,7 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
     const context = this.#context;
     const { response } = context;
     context.bytesOut += chunk.length;
+    context.detail?.response.add(chunk);
     if (context.bytesOut === this.#expectedBytes) {
       // The last part goes out together with the end. A short answer in one part is joined to its head as text: one
       // buffer for one write costs half of what a list of buffers does.

@@ -35,7 +35,7 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
   const node = nodeIdOf(settings);
   const lane = await records.openLane(node);
   const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-  const { enabled: analytics, frame, bufferBytes } = settings.analytics;
+  const { enabled: analytics, frame, bufferBytes, recording } = settings.analytics;
   const gateway = await startGateway({
     ...source,
     ...{ lane, log, clock, node, directory, listen, controlListen, openSecrets },
@@ -48,7 +48,7 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
       allowLinkLocal: settings.gateway.webhookAllowLinkLocal,
       log,
     }),
-    settings: { ...rest, version, analytics, frame, bufferBytes },
+    settings: { ...rest, version, analytics, frame, bufferBytes, recording },
     ...(reread ? { renew: renewer(reread, source, log) } : {}),
   });
   stack.defer(() => gateway.stop(gracefulShutdownTimeoutMs));

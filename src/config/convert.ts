@@ -1,6 +1,7 @@
 /** Makes `Settings` of a complete, valid tree. The schema has spoken before: what is read here has its type. */
 import { readEventHandlers } from '../../domain/api/event-handlers.ts';
 import type { Json } from '../../domain/event.ts';
+import type { DetailPart, Recording } from '../../domain/record-detail.ts';
 import type { Settings, SinkSettings } from './settings.ts';
 import { isTree, type Tree, valueAt } from './tree.ts';
 import { durationMs, type ListenAddress, listenAddress, sizeBytes } from './units.ts';
@@ -121,11 +122,27 @@ function analytics(read: Reader): Settings['analytics'] {
     url: read.text('url'),
     frame: { records: read.count('frame.records'), bytes: read.bytes('frame.bytes'), waitMs: read.ms('frame.wait') },
     bufferBytes: read.bytes('buffer_bytes'),
+    recording: recording(read),
     maxBytes: read.bytes('max_bytes'),
     maxAgeMs: read.seconds('max_age'),
     fsync: fsync === 'none' || fsync === 'always' ? fsync : read.ms('fsync'),
   };
 }
+
+const recording = (read: Reader): Recording => ({
+  detail: {
+    enabled: read.flag('detail.enabled'),
+    maxBodyBytes: read.bytes('detail.max_body_bytes'),
+    redactHeaders: read.texts('detail.redact_headers'),
+    redactJson: read.texts('detail.redact_json'),
+    contentTypes: read.texts('detail.content_types'),
+    parts: read.texts('detail.parts') as readonly DetailPart[],
+    sample: read.count('detail.sample'),
+    onErrorOnly: read.flag('detail.on_error_only'),
+  },
+  enforceOrgDetail: read.flag('enforce_org_detail'),
+  enforceOrgRetention: read.flag('enforce_org_retention'),
+});
 
 function sinks(tree: Tree): Settings['pump']['sinks'] {
   const named = valueAt(tree, ['pump', 'sinks']);

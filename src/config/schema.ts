@@ -1,4 +1,5 @@
 /** The shape of the process configuration as one JSON Schema: loading, environment names, `svc config` and the reference page derive from it. */
+import { analytics } from './analytics-schema.ts';
 import {
   type ConfigSchema,
   count,
@@ -207,28 +208,6 @@ const gateway = group('The data plane.', {
   ),
   graceful_shutdown_delay_seconds: duration('0s', 'seconds', 'How long to accept after readiness has failed.'),
   graceful_shutdown_timeout_duration: duration('30s', 'seconds', 'How long requests may take to finish at a stop.'),
-});
-
-const analytics = group('Recording of requests.', {
-  enabled: flag(true, 'Whether a record is made per request.'),
-  url: text('Where records are kept: `embedded:FOLDER`.', 'embedded:$data/analytics'),
-  frame: group('The unit in which records are written; the first limit that is reached closes it.', {
-    records: count(500, 1, 500, 'Records.'),
-    bytes: size('256KiB', 1024, 'Size.'),
-    wait: duration('100ms', 'milliseconds', 'Longest wait of a record.'),
-  }),
-  buffer_bytes: size('32MiB', 65_536, 'Memory for records that are not written yet.'),
-  max_bytes: size('8GiB', 1_048_576, 'Size of the record log per gateway; the oldest part is deleted beyond it.'),
-  max_age: duration('7d', 'seconds', 'Age of the oldest records.'),
-  fsync: {
-    type: ['string', 'number'],
-    pattern: '^(none|always|[0-9]+(\\.[0-9]+)?(ms|s|m|h|d))$',
-    minimum: 1,
-    default: '200ms',
-    description:
-      'What a loss of power may cost: `always` nothing, an interval as much, `none` leaves it to the system. A bare number means milliseconds.',
-    'x-unit': 'milliseconds',
-  },
 });
 
 const sink = group(

@@ -1,5 +1,6 @@
 /** What the process runs with: the configuration with durations in ms, sizes in bytes and addresses in parts. */
 import type { EventHandler } from '../../domain/api/event-handlers.ts';
+import type { Recording } from '../../domain/record-detail.ts';
 import type { ListenAddress } from './units.ts';
 
 export type SinkSettings = {
@@ -87,6 +88,7 @@ export type Settings = {
     readonly url: string;
     readonly frame: { readonly records: number; readonly bytes: number; readonly waitMs: number };
     readonly bufferBytes: number;
+    readonly recording: Recording;
     readonly maxBytes: number;
     readonly maxAgeMs: number;
     /** A number is the interval in ms. */

@@ -94,10 +94,11 @@ function valueProblems(tree: Tree, place: Place): readonly string[] {
 }
 
 function valueProblem(value: unknown, schema: ConfigSchema): string | undefined {
-  const { minimum, 'x-unit': unit } = schema;
+  const { minimum, maximum, 'x-unit': unit } = schema;
   if (unit === 'bytes') {
     const bytes = sizeBytes(value);
     if (bytes === undefined || bytes < (minimum ?? 0)) return `must be at least ${minimum} bytes`;
+    if (maximum !== undefined && bytes > maximum) return `must be at most ${maximum} bytes`;
   } else if (unit && value !== 'none' && value !== 'always') {
     const ms = durationMs(value, unit);
     if (ms === undefined || ms < (minimum ?? 0)) return `must be at least ${minimum} ms`;

@@ -5,6 +5,7 @@ import { type OrgId, orgStream } from '../../domain/ids.ts';
 import {
   defaultTerms,
   noLimits,
+  noRetention,
   type OrganisationCommand,
   type OrganisationLimits,
   type OrganisationTerms,
@@ -87,9 +88,12 @@ const onOrganisation = (
 
 export const shownTerms = (
   id: OrgId,
-  { name, disabled, requireIfMatch, strictKeys, limits = noLimits }: OrganisationTerms,
-): JsonObject => ({
-  ...{ id, name, disabled, rate: limits.rate, per: limits.per },
-  ...{ quota_max: limits.quotaMax, quota_renewal_rate: limits.quotaRenewalRate },
-  settings: { requireIfMatch, strictKeys },
-});
+  { name, disabled, requireIfMatch, strictKeys, ...rest }: OrganisationTerms,
+): JsonObject => {
+  const { limits = noLimits, detail = false, retention = noRetention } = rest;
+  return {
+    ...{ id, name, disabled, rate: limits.rate, per: limits.per },
+    ...{ quota_max: limits.quotaMax, quota_renewal_rate: limits.quotaRenewalRate, detail },
+    settings: { requireIfMatch, strictKeys, retention },
+  };
+};

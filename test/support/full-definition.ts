@@ -21,6 +21,8 @@ const textByName: Readonly<Record<string, string>> = {
   type: 'webhook',
   code: '',
   allowedOrigins: 'https://a.example',
+  redact_json: '$.a.b',
+  content_types: 'application/json',
 };
 
 const sampleText = (schema: Schema, name: string, index: number): string => {

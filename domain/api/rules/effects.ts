@@ -73,7 +73,6 @@ const noEffect = rows(
   errorOverrides
   middleware/global/cache
   middleware/global/ignoreCase
-  middleware/global/trafficLogs/detail
   middleware/global/trafficLogs/onFull
   middleware/global/trafficLogs/waitForCommit
   middleware/global/pluginConfig/data
@@ -83,7 +82,6 @@ const noEffect = rows(
   server/authentication/security
   server/batchProcessing
   server/customDomain/certificates
-  server/detailedActivityLogs
   server/detailedTracing
   server/onStoreFailure
   upstream/retry

@@ -1,4 +1,5 @@
 /** Schema of the extension's `middleware` (api-definition design 6, plugins design 0.2 and 10). */
+import { detailParts, jsonPathPattern, mediaTypePattern, mostBodyBytes } from '../../record-detail.ts';
 import { operationSchema } from './operation.ts';
 import {
   anyObject,
@@ -44,6 +45,17 @@ export const requestSizeLimit = block({ value: { type: 'integer', minimum: 1 } }
 const analyticsPlugin = block({ functionName: filledText, path: text, onError: word('redact', 'drop', 'keep') }, [
   'functionName',
 ]);
+
+/** Names as in the settings of a gateway, which say the same for all APIs. */
+const recordDetail = object({
+  max_body_bytes: { ...count, maximum: mostBodyBytes },
+  redact_headers: list(httpToken),
+  redact_json: list({ ...text, pattern: jsonPathPattern }),
+  content_types: list({ ...text, pattern: mediaTypePattern }),
+  parts: list({ ...text, enum: detailParts }),
+  sample: { type: 'number', minimum: 0, maximum: 1 },
+  on_error_only: flag,
+});
 
 const globalSchema = object({
   cache: block({
@@ -91,7 +103,7 @@ const globalSchema = object({
     tagHeaders: list(httpToken),
     customRetentionPeriod: { ...duration, type: ['string', 'integer'], minimum: 0 },
     plugins: list(analyticsPlugin),
-    detail: anyObject,
+    detail: recordDetail,
     onFull: word('ladder', 'block'),
     waitForCommit: flag,
   }),

@@ -1,10 +1,11 @@
 /** Organisations: making, listing, reading and changing them, for those who look after all of them. */
 import { randomBytes } from 'node:crypto';
+import { durationMs } from '../../../domain/api/duration.ts';
 import { bodyMalformed, organisationUnknown } from '../../../domain/errors.ts';
 import type { Json, JsonObject } from '../../../domain/event.ts';
 import { type OrgId, readOrgId } from '../../../domain/ids.ts';
 import { isObject } from '../../../domain/json.ts';
-import { defaultTerms, noLimits } from '../../../domain/organisation.ts';
+import { defaultTerms, noLimits, type Retention } from '../../../domain/organisation.ts';
 import { findOrganisation, listOrganisations, type StoredOrganisation } from '../../../projections/organisations.ts';
 import { readOptions } from '../bodies/bodies.ts';
 import { type Call, commandContext, cursorParameter, numberParameter } from '../call.ts';
@@ -67,11 +68,12 @@ const amounts = [
   { member: 'quota_max', name: 'quotaMax', most: Number.MAX_SAFE_INTEGER },
   { member: 'quota_renewal_rate', name: 'quotaRenewalRate', most: 100 * 366 * 86_400 },
 ] as const;
-const members = ['name', 'disabled', 'settings', ...amounts.map(({ member }) => member)];
-const settingNames = ['requireIfMatch', 'strictKeys'] as const;
+const members = ['name', 'disabled', 'detail', 'settings', ...amounts.map(({ member }) => member)];
+const settingNames = ['requireIfMatch', 'strictKeys', 'retention'] as const;
 const maxNameLength = 200;
+const maxRetentionMs = 100 * 366 * 86_400_000;
 
-function termsOf({ name, disabled, settings = {}, ...rest }: JsonObject): TermsChange {
+function termsOf({ name, disabled, detail, settings = {}, ...rest }: JsonObject): TermsChange {
   if (name !== undefined && !isName(name)) {
     throw bodyMalformed(`/name must be a text of 1 to ${maxNameLength} characters on one line`);
   }
@@ -83,8 +85,10 @@ function termsOf({ name, disabled, settings = {}, ...rest }: JsonObject): TermsC
   return {
     ...(name === undefined ? {} : { name }),
     ...flagOf('/disabled', 'disabled', disabled),
+    ...flagOf('/detail', 'detail', detail),
     ...flagOf('/settings/requireIfMatch', 'requireIfMatch', settings['requireIfMatch']),
     ...flagOf('/settings/strictKeys', 'strictKeys', settings['strictKeys']),
+    ...retentionOf(settings['retention']),
     ...limitsOf(rest),
   };
 }
@@ -102,6 +106,20 @@ function limitsOf(body: JsonObject): Pick<TermsChange, 'limits'> {
   return given.length === 0 ? {} : { limits: Object.fromEntries(given) };
 }
 
+/** As an API says it: `trafficLogs.customRetentionPeriod`. */
+function retentionOf(value: Json | undefined): Pick<TermsChange, 'retention'> {
+  if (value === undefined) return {};
+  const isText = typeof value === 'string';
+  const ms = isText ? (value === '' ? 0 : durationMs(value)) : typeof value === 'number' ? value * 1000 : undefined;
+  const isWhole = isText || Number.isInteger(value);
+  if (ms === undefined || !isWhole || ms < 0 || ms > maxRetentionMs) {
+    throw bodyMalformed(
+      '/settings/retention must be whole seconds or a duration such as 720h or P30D, of at most 100 years',
+    );
+  }
+  return { retention: value as Retention };
+}
+
 const isName = (value: Json): value is string =>
   typeof value === 'string' && value.trim() !== '' && value.length <= maxNameLength && !/\p{Cc}/u.test(value);
 
@@ -117,7 +135,8 @@ function flagOf<Name extends string>(
 
 const terms = {
   ...{ name: 'Acme', disabled: false, rate: 100, per: 1, quota_max: 0, quota_renewal_rate: 0 },
-  settings: { requireIfMatch: true, strictKeys: false },
+  detail: false,
+  settings: { requireIfMatch: true, strictKeys: false, retention: '720h' },
 };
 const settled = { id: '68ff52c1a3a94f0d92c1b7aa', ...terms };
 const whole = {

@@ -13,12 +13,19 @@ const terms = {
   per: amount('Seconds.'),
   quota_max: amount('Calls of its APIs together in a window, on each gateway; 0: no quota.'),
   quota_renewal_rate: amount('Seconds from the first call of a window to the next one; 0: never.'),
+  detail: { ...flag, description: 'Requests are recorded in detail by gateways with `analytics.enforce_org_detail`.' },
   settings: {
     type: 'object',
     additionalProperties: false,
     properties: {
       requireIfMatch: { ...flag, description: 'A write of what is there needs `If-Match`, else 428.' },
       strictKeys: { ...flag, description: 'Unknown keys of definitions are errors.' },
+      retention: {
+        type: ['integer', 'string'],
+        minimum: 0,
+        description:
+          'How long gateways with `analytics.enforce_org_retention` keep records of its APIs, whatever an API says: seconds, or a duration such as `720h` or `P30D`; 0: as each API says.',
+      },
     },
   },
 };

@@ -131,7 +131,7 @@ describe('describeChain', () => {
         lookUpKey: () => undefined,
         sessionOf: () => undefined,
       },
-      organisationOf: () => ({ terms: undefined }),
+      organisationOf: () => ({ terms: undefined, records: undefined }),
       rateLimitHeaders: 'all' as const,
       quotaAlarms: [],
       bodyIdleMs: 1_000,

@@ -1,0 +1,134 @@
+/** Writes a request and its answer in the form that they have on the wire: redacted, cut, and only then base64 (pump design 4). */
+import type { ApiDefinition } from '../../domain/api/definition.ts';
+import { withoutKeys } from '../../domain/key-text.ts';
+import type { DetailPart, DetailRules } from '../../domain/record-detail.ts';
+import { mask } from '../../domain/secret-places.ts';
+import type { CopiedBody } from '../http/body-copy.ts';
+import type { WrittenDetail } from '../http/context.ts';
+import { shownHeaders, shownTarget } from '../http/credentials.ts';
+import { HeaderNames, headerValues, type RawHeaders, withoutHeaders } from '../http/headers.ts';
+import { codingsOf, decoded } from './decode.ts';
+import { type JsonPath, jsonPath, withoutPaths } from './json-paths.ts';
+
+/** The rules of an API, taken apart once. */
+export type DetailPlan = {
+  readonly rules: DetailRules;
+  readonly authentication: ApiDefinition['authentication'];
+  readonly hidden: HeaderNames;
+  readonly paths: readonly JsonPath[];
+  readonly isKept: (contentType: string) => boolean;
+};
+
+type Message = { readonly start: string; readonly headers: RawHeaders; readonly body: CopiedBody };
+
+export type SeenExchange = {
+  readonly request: Message & { readonly target: string; readonly end: string };
+  readonly response: Message | undefined;
+  /** The credential that let the request in, wherever it stands once more; '' when there was none. */
+  readonly secret: string;
+};
+
+export const planOf = (rules: DetailRules, authentication: DetailPlan['authentication']): DetailPlan => ({
+  ...{ rules, authentication },
+  hidden: new HeaderNames(rules.redactHeaders),
+  paths: rules.redactJson.map(jsonPath),
+  isKept: mediaTypes(rules.contentTypes),
+});
+
+function mediaTypes(types: readonly string[]): DetailPlan['isKept'] {
+  const forms = types.map((type) => type.split('*').map(escaped).join('[^;\\s]*'));
+  const pattern = new RegExp(`^\\s*(?:${forms.join('|')})\\s*(?:;|$)`, 'i');
+  return (contentType) => forms.length > 0 && pattern.test(contentType);
+}
+
+const escaped = (text: string): string => text.replaceAll(/[$+.^|?(){}[\]\\]/g, '\\$&');
+
+export async function writtenDetail(
+  { request, response, secret }: SeenExchange,
+  plan: DetailPlan,
+): Promise<WrittenDetail> {
+  const { start, target, end } = request;
+  const line = `${start}${shownTarget(target, plan.authentication)}${end}`;
+  const asked = await written({ ...request, start: line }, plan, { side: 'req', secret });
+  const answered = response ? await written(response, plan, { side: 'res', secret }) : nothing;
+  const truncated = { request: asked.missing, response: answered.missing };
+  return {
+    raw_request: asked.text,
+    raw_response: answered.text,
+    ...(truncated.request + truncated.response > 0 ? { truncated } : {}),
+  };
+}
+
+type Written = { readonly text: string; readonly missing: number };
+
+const nothing: Written = { text: '', missing: 0 };
+
+type Side = { readonly side: 'req' | 'res'; readonly secret: string };
+
+async function written({ start, headers, body }: Message, plan: DetailPlan, { side, secret }: Side): Promise<Written> {
+  const has = (part: 'headers' | 'body'): boolean => plan.rules.parts.includes(`${side}.${part}` satisfies DetailPart);
+  if (!has('headers') && !has('body')) return nothing;
+  const codings = codingsOf(headerValues(headers, 'content-encoding').join(','));
+  const contentType = headerValues(headers, 'content-type').join(',');
+  const shown = has('body') ? await bodyText({ body, contentType, codings }, plan, secret) : nothing;
+  // The body stands there neither in chunks nor encoded.
+  const told = withoutHeaders(headers, codings.length > 0 ? ofCoding : ofFraming);
+  const lines = has('headers') ? shownHeaders(told, plan.authentication, plan.hidden) : [];
+  const head = withoutSecret(withoutKeys(`${[start, ...lines].join('\r\n')}\r\n\r\n`), secret);
+  return { text: Buffer.from(head + shown.text, 'latin1').toString('base64'), missing: shown.missing };
+}
+
+const ofFraming = new HeaderNames(['transfer-encoding']);
+const ofCoding = new HeaderNames(['transfer-encoding', 'content-encoding', 'content-length']);
+
+type Body = { readonly body: CopiedBody; readonly contentType: string; readonly codings: readonly string[] };
+
+/** A letter stands for a byte. */
+async function bodyText({ body, contentType, codings }: Body, plan: DetailPlan, secret: string): Promise<Written> {
+  const { rules, paths, isKept } = plan;
+  const { maxBodyBytes } = rules;
+  const { total } = body;
+  if (total === 0) return nothing;
+  const plain = isKept(contentType) ? await decoded(body.bytes, codings, maxBodyBytes) : undefined;
+  if (!plain) return left(total);
+  const missing = total - body.bytes.length + plain.beyond;
+  const isChecked = paths.length > 0 && (/json/i.test(contentType) || looksLikeJson(plain.bytes));
+  // What cannot be read whole cannot be redacted.
+  const redacted = isChecked ? (missing > 0 ? undefined : redactedJson(plain.bytes, paths)) : plain.bytes;
+  if (!redacted) return left(total);
+  const text = withoutSecret(withoutKeys(redacted.toString('latin1')), secret);
+  const cut = missing + Math.max(0, text.length - maxBodyBytes);
+  if (cut === 0) return { text, missing: 0 };
+  return { text: `${withoutBeginning(text.slice(0, maxBodyBytes), secret)}\n[cut: ${cut} bytes]`, missing: cut };
+}
+
+const left = (total: number): Written => ({ text: `[left out: ${total} bytes]`, missing: total });
+
+/** Whatever its content type says. */
+const looksLikeJson = (bytes: Buffer): boolean => /^(?:\xef\xbb\xbf)?\s*[{[]/.test(bytes.toString('latin1', 0, 256));
+
+function redactedJson(bytes: Buffer, paths: readonly JsonPath[]): Buffer | undefined {
+  try {
+    return Buffer.from(withoutPaths(bytes.toString('utf8'), paths));
+  } catch {
+    return undefined; // No JSON: it is left out whole, and the record says so.
+  }
+}
+
+/** A shorter word is no secret that can be told from the words around it. */
+const shortestSecret = 8;
+
+/** Upstreams repeat what they were sent. */
+function withoutSecret(text: string, secret: string): string {
+  if (secret.length < shortestSecret) return text;
+  const forms = new Set([Buffer.from(secret).toString('latin1'), secret, encodeURIComponent(secret)]);
+  return [...forms].reduce((shown, form) => shown.replaceAll(form, mask), text);
+}
+
+/** Without what the cut has left of a secret at the end. */
+function withoutBeginning(text: string, secret: string): string {
+  for (let length = secret.length - 1; length >= shortestSecret; length--) {
+    if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}${mask}`;
+  }
+  return text;
+}
