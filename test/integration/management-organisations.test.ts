@@ -39,10 +39,14 @@ describe('organisations over HTTP', () => {
     const read = await ask('GET', at);
     expect(read.headers.get('etag')).to.equal(made.headers.get('etag'));
     expect(read.json).to.deep.include({
-      ...{ id, name: 'Beta', disabled: false, settings: { requireIfMatch: false, strictKeys: true } },
+      ...{ id, name: 'Beta', disabled: false, detail: false },
+      settings: { requireIfMatch: false, strictKeys: true, retention: 0 },
     });
     const changed = await ask('PUT', at, { name: 'Gamma' }, { 'if-match': read.headers.get('etag') ?? '' });
-    expect(changed.json).to.deep.include({ name: 'Gamma', settings: { requireIfMatch: false, strictKeys: true } });
+    expect(changed.json).to.deep.include({
+      name: 'Gamma',
+      settings: { requireIfMatch: false, strictKeys: true, retention: 0 },
+    });
     expect((await ask('PUT', at, { name: 'Gamma' })).headers.get('x-svc-unchanged')).to.equal('true');
     expect((await ask('PUT', at, { name: 'X' }, { 'if-match': '"0"' })).status).to.equal(412);
     expect((await ask('GET', at, undefined, { 'if-none-match': changed.headers.get('etag') ?? '' })).status).to.equal(
@@ -52,6 +56,30 @@ describe('organisations over HTTP', () => {
     expect(first.json).to.include({ total: 2 }).and.have.nested.property('organisations[0].id', acme);
     const second = await ask('GET', `/api/organisations?limit=1&after=${first.json['next']}`);
     expect(second.json).to.include({ next: null }).and.have.nested.property('organisations[0].id', id);
+  });
+
+  it('say whether requests are recorded in detail, and how long records are kept, in the words they were given', async () => {
+    const made = await ask('POST', '/api/organisations', {
+      name: 'Seen',
+      detail: true,
+      settings: { retention: '720h' },
+    });
+    const at = `/api/organisations/${made.json['id']}`;
+    const settings = { requireIfMatch: false, strictKeys: false, retention: '720h' };
+    for (const { json } of [made, await ask('GET', at)]) expect(json).to.deep.include({ detail: true, settings });
+    const renamed = await ask('PUT', at, { name: 'Watched' });
+    expect(renamed.json).to.deep.include({ name: 'Watched', detail: true, settings });
+    expect(
+      (await ask('PUT', at, { settings: { retention: '720h' }, detail: true })).headers.get('x-svc-unchanged'),
+    ).to.equal('true');
+    const seconds = await ask('PUT', at, { detail: false, settings: { retention: 3_600 } });
+    expect(seconds.json).to.deep.include({ detail: false, settings: { ...settings, retention: 3_600 } });
+    const feed = await ask('GET', '/api/feed/snapshot');
+    expect(feed.json)
+      .to.have.nested.property(`objects.organisation:${made.json['id']}.body.terms`)
+      .that.deep.include({
+        ...{ detail: false, retention: 3_600 },
+      });
   });
 
   it('have limits, of which what is left out stays', async () => {
@@ -84,7 +112,14 @@ describe('organisations over HTTP', () => {
         refused('a rate without a period', '{"name":"a","rate":5}', /\/rate and \/per \(seconds\) go together/),
         refused('a quota in words', '{"name":"a","quota_max":"5"}', /\/quota_max must be a whole number/),
         refused('a period of years', '{"name":"a","rate":1,"per":99999999}', /\/per must be a whole number/),
-        refused('detailed recording', '{"name":"a","detail":true}', /detail/),
+        refused('detail that is no flag', '{"name":"a","detail":"yes"}', /\/detail must be true or false/),
+        ...['"1y"', '1.5', '-1', '"P200000D"', 'true', '[]'].map((retention) =>
+          refused(
+            `to keep records for ${retention}`,
+            `{"name":"a","settings":{"retention":${retention}}}`,
+            /\/settings\/retention must/,
+          ),
+        ),
         refused('an id of another form', '{"id":"acme","name":"a"}', /Invalid `ID`/, 'id_invalid'),
         refused('an id that is taken', `{"id":"${acme}","name":"a"}`, /exists/, 'organisation_exists', 409),
         {

@@ -52,6 +52,15 @@ describe('UpdateOrganisation', () => {
   it('changes nothing twice', () => given(added).when(update({})).results());
   it('refuses one that is not there', () => given().when(update({})).refuses('organisation_unknown'));
 
+  it('says whether requests are recorded in detail and how long records are kept, and knows when both are the same', () =>
+    given(added, { type: 'OrganisationUpdated', orgId: org, ...terms, detail: true, retention: '720h' })
+      .when(update({ detail: true, retention: '720h' }))
+      .results());
+  it('takes no word on records for what one without it has', () =>
+    given(added)
+      .when(update({ detail: false, retention: 0 }))
+      .results());
+
   const limits = { rate: 100, per: 60, quotaMax: 5_000, quotaRenewalRate: 86_400 };
   it('says the limits of its APIs, and knows when they are the same', () =>
     given(added)

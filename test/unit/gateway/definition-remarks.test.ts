@@ -54,6 +54,18 @@ const taken: readonly (readonly [string, JsonObject])[] = [
     }),
   ],
   ['empty words where a word may be', upstream({ tlsTransport: { minVersion: '', maxVersion: '' } })],
+  [
+    'everything that may be said of records in detail',
+    global({
+      trafficLogs: {
+        enabled: true,
+        detail: {
+          ...{ max_body_bytes: 0, redact_headers: ['X-Pan'], redact_json: ['$..pan', "$.a['b c'][0].*"] },
+          ...{ content_types: ['*/*', 'application/*+json'], parts: ['req.headers'], sample: 0.5, on_error_only: true },
+        },
+      },
+    }),
+  ],
   ['an old place of context variables', server({ contextVariables: { enabled: true } })],
   ['a name in an operation that nobody knows', operation({ 'x-note': 'by hand', alow: { enabled: true } })],
   [

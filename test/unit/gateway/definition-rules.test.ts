@@ -1,5 +1,6 @@
 /** Rules beyond the schema, a row each: texts, `info`, `server`, authentication, events, the document. */
 import { expect } from 'chai';
+import type { JsonObject } from '../../../domain/event.ts';
 import {
   auth,
   check,
@@ -15,7 +16,35 @@ import {
 } from '../../support/definition-rows.ts';
 import { apiDocument } from '../../support/documents.ts';
 
+const recorded = (detail: JsonObject): JsonObject => global({ trafficLogs: { enabled: true, detail } });
+
 const refused: readonly Row[] = [
+  // Records in detail.
+  [
+    'more of a body than a record may hold',
+    recorded({ max_body_bytes: 16_777_217 }),
+    'middleware/global/trafficLogs/detail/max_body_bytes',
+    'maximum',
+  ],
+  [
+    'a JSON path without its root',
+    recorded({ redact_json: ['$.a', 'card.number'] }),
+    'middleware/global/trafficLogs/detail/redact_json/1',
+    'pattern',
+  ],
+  [
+    'a part that no record has',
+    recorded({ parts: ['req.trailers'] }),
+    'middleware/global/trafficLogs/detail/parts/0',
+    'enum',
+  ],
+  [
+    'a media type that is none',
+    recorded({ content_types: ['json'] }),
+    'middleware/global/trafficLogs/detail/content_types/0',
+    'pattern',
+  ],
+  ['a share above one', recorded({ sample: 1.5 }), 'middleware/global/trafficLogs/detail/sample', 'maximum'],
   // Texts wherever they stand.
   [
     'a duration of months in a block of an operation',

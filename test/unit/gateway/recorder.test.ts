@@ -4,6 +4,7 @@ import type { AnalyticsRecord } from '../../../domain/analytics-record.ts';
 import type { Marker } from '../../../domain/record-log.ts';
 import type { Place } from '../../../gateway/analytics/outcome.ts';
 import { Recorder, type RecorderOptions } from '../../../gateway/analytics/recorder.ts';
+import type { PendingDetail } from '../../../gateway/http/context.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ListLane } from '../../support/gateway-lane.ts';
 import { listLog, systemClock } from '../../support/gateway-start.ts';
@@ -145,6 +146,78 @@ describe('the recorder', () => {
     expect(weights.every(({ response_code }) => response_code === 200)).to.equal(true);
     expect(lane.records.slice(0, 70).every(({ ext }) => ext.weight === undefined)).to.equal(true);
     expect(log.lines.map(({ fields }) => fields['to'])).to.include.members([2, 3]);
+  });
+
+  describe('writes details', () => {
+    const detail = (write: PendingDetail['write'], bytes = 100): PendingDetail => ({
+      ...{ bytes, sizes: { request: 3, response: 4 }, write },
+    });
+
+    it('in the flush, each to its own record, before the log has the frame', async () => {
+      const lane = new ListLane();
+      const { recorder } = started(lane);
+      let written = 0;
+      for (let i = 0; i < 5; i++) {
+        const write = async () => ({
+          raw_request: `req ${i} ${written++}`,
+          raw_response: 'res',
+          truncated: { request: i, response: 0 },
+        });
+        recorder.record(make, 200, i % 2 === 0 ? detail(write) : undefined);
+      }
+      expect(written, 'nothing is written on a request').to.equal(0);
+      await recorder.stop(1000);
+      expect(lane.records.map(({ raw_request, ext }) => [raw_request, ext.truncated?.request])).to.deep.equal([
+        ...[
+          ['req 0 0', 0],
+          ['', undefined],
+          ['req 2 1', 2],
+          ['', undefined],
+          ['req 4 2', 4],
+        ],
+      ]);
+      expectTiled(lane, 5);
+    });
+
+    it('and keeps a record whose detail cannot be written, without it and with a line in the log', async () => {
+      const lane = new ListLane();
+      const { recorder, log } = started(lane);
+      recorder.record(
+        make,
+        200,
+        detail(() => Promise.reject(new Error('no'))),
+      );
+      recorder.record(make, 200);
+      await recorder.stop(1000);
+      expect(lane.records[0]).to.deep.include({ raw_request: '', raw_response: '' });
+      expect(lane.records[0]?.ext.truncated).to.deep.equal({ request: 3, response: 4 });
+      expect(log.lines.filter(({ level }) => level === 'error')).to.have.length(1);
+      expectTiled(lane, 2);
+    });
+
+    it('no more from half of the buffer on, and says how much is missing; records are all there', async () => {
+      const lane = new ListLane();
+      const release = Promise.withResolvers<void>();
+      lane.hold = release.promise;
+      const { recorder, log } = started(lane, { bufferBytes: 60_000 });
+      const write = async () => ({ raw_request: 'req', raw_response: 'res' });
+      // 600 bytes and 5,400 of detail each: the sixth finds half of the buffer full.
+      for (let i = 0; i < 10; i++) recorder.record(make, 200, detail(write, 5_400));
+      release.resolve();
+      await recorder.stop(2000);
+      expect(lane.records.map(({ raw_request }) => raw_request)).to.deep.equal([
+        ...Array(5).fill('req'),
+        ...Array(5).fill(''),
+      ]);
+      expect(lane.records.map(({ ext }) => ext.truncated?.request)).to.deep.equal([
+        ...Array(5).fill(undefined),
+        ...Array(5).fill(3),
+      ]);
+      expect(log.lines.map(({ fields }) => fields['to']))
+        .to.include(1)
+        .and.not.include(2);
+      expectTiled(lane, 10);
+    });
   });
 
   it('comes down its ladder again', async () => {

@@ -1,6 +1,7 @@
 /** The configuration of a process: defaults, precedence, units, references, and everything that stops a start. */
 import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { defaultRecording } from '../../../../domain/record-detail.ts';
 import { ConfigurationError } from '../../../../src/config/errors.ts';
 import { type Loaded, type LoadOptions, loadSettings } from '../../../../src/config/load.ts';
 import type { Settings } from '../../../../src/config/settings.ts';
@@ -65,6 +66,7 @@ describe('loadSettings', () => {
       url: 'embedded:/srv/svc/analytics',
       frame: { records: 500, bytes: 262_144, waitMs: 100 },
       bufferBytes: 33_554_432,
+      recording: defaultRecording,
       maxBytes: 8_589_934_592,
       maxAgeMs: 604_800_000,
       fsync: 200,
@@ -159,6 +161,14 @@ describe('loadSettings', () => {
     ['gateway.tags', '["a,b"]', (s) => s.gateway.tags, ['a,b']],
     ['gateway.listen', '[::1]:9000', (s) => s.gateway.listen, { host: '::1', port: 9000 }],
     ['gateway.listen', ':9000', (s) => s.gateway.listen, { host: '0.0.0.0', port: 9000 }],
+    ['analytics.detail.redact_json', '$.a.b,$..c', (s) => s.analytics.recording.detail.redactJson, ['$.a.b', '$..c']],
+    ['analytics.detail.content_types', 'text/*', (s) => s.analytics.recording.detail.contentTypes, ['text/*']],
+    ['analytics.detail.sample', '0.25', (s) => s.analytics.recording.detail.sample, 0.25],
+    ['analytics.detail.max_body_bytes', '1KiB', (s) => s.analytics.recording.detail.maxBodyBytes, 1024],
+    ['analytics.detail.parts', 'req.headers', (s) => s.analytics.recording.detail.parts, ['req.headers']],
+    ['analytics.detail.on_error_only', 'yes', (s) => s.analytics.recording.detail.onErrorOnly, true],
+    ['analytics.enforce_org_detail', 'true', (s) => s.analytics.recording.enforceOrgDetail, true],
+    ['analytics.enforce_org_retention', 'true', (s) => s.analytics.recording.enforceOrgRetention, true],
     ['analytics.enabled', 'no', (s) => s.analytics.enabled, false],
   ];
   for (const [key, written, pick, read] of units) {
@@ -173,6 +183,10 @@ describe('loadSettings', () => {
       'gateway:\n  lisen: :1\n',
       /gateway\.lisen \(.*:2\) is not a known key; did you mean gateway\.listen\?/,
     ],
+    ['a share above one', 'analytics: { detail: { sample: 2 } }\n', /analytics\.detail\.sample .*must be.* 0 to 1/],
+    ['a place that is none', "analytics: { detail: { redact_json: ['a.b'] } }\n", /analytics\.detail\.redact_json/],
+    ['a part that nobody knows', 'analytics: { detail: { parts: [head] } }\n', /analytics\.detail\.parts/],
+    ['bodies without a bound', 'analytics: { detail: { max_body_bytes: 1GiB } }\n', /must be at most 16777216 bytes/],
     ['an unknown section', 'gatway: {}\n', /gatway \(.*:1\) is not a known key; did you mean gateway\?/],
     ['an unknown section with nothing in it', 'gatway:\n', /gatway .*did you mean gateway\?/],
     ['a key in the wrong section', 'gateway:\n  page_size: 3\n', /did you mean management\.page_size\?/],
