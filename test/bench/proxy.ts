@@ -63,6 +63,7 @@ export async function run(): Promise<readonly Figures[]> {
     'bare, with the headers of the chain': await start('bare-proxy', [upstream.url, 'headers']),
     'no steps, no record': await start('gateway', [upstream.url, 'none']),
     'full chain': await start('gateway', [upstream.url, 'full'], profiled),
+    'full chain, recorded in detail': await start('gateway', [upstream.url, 'detail']),
     'full chain, with an access key': {
       ...(await start('gateway', [upstream.url, 'key'])),
       sent: { authorization: 'Bearer the-key-of-the-benchmark' },

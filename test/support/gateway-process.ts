@@ -50,6 +50,7 @@ if (chain === 'key') {
 const parts = {
   none: {},
   full,
+  detail: { ...full, server: { listenPath: { value: '/api/', strip: true }, detailedActivityLogs: { enabled: true } } },
   key: { ...full, server: { listenPath: { value: '/api/', strip: true }, authentication } },
 };
 const position = feed.put('api', apiFor('api', upstreamUrl, parts[chain as keyof typeof parts]));
