@@ -18,19 +18,24 @@ export const jsonPath = (text: string): JsonPath =>
 
 /**
  * The document as text. It is always written anew: a member that stands there twice is read once, and the other one must
- * not stay. Throws when the text is no JSON.
+ * not stay. Throws when the text is no JSON, and when it is made to be looked through for ever: steps that go to any depth
+ * multiply.
  */
 export function withoutPaths(text: string, paths: readonly JsonPath[]): string {
   const document: unknown = JSON.parse(text);
-  return JSON.stringify(paths.reduce(masked, document));
+  const work = { left: 4 * text.length * (paths.length + 1) + 200_000 };
+  return JSON.stringify(paths.reduce((value: unknown, path) => masked(value, path, work), document));
 }
 
-function masked(value: unknown, path: JsonPath): unknown {
+type Work = { left: number };
+
+function masked(value: unknown, path: JsonPath, work: Work): unknown {
   const [step, ...rest] = path;
   if (!step) return mask;
+  if (--work.left < 0) throw new Error('The document takes too long to look through.');
   const next = (name: string, member: unknown): unknown => {
-    const inner = step.isDeep ? masked(member, path) : member;
-    return step.name === undefined || step.name === name ? masked(inner, rest) : inner;
+    const inner = step.isDeep ? masked(member, path, work) : member;
+    return step.name === undefined || step.name === name ? masked(inner, rest, work) : inner;
   };
   if (Array.isArray(value)) return value.map((element: unknown, index) => next(String(index), element));
   if (typeof value !== 'object' || value === null) return value;

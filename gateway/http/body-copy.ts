@@ -24,10 +24,12 @@ export class CopyBudget {
   }
 }
 
+const nothing = Buffer.alloc(0);
+
 export class BodyCopy {
   readonly #budget: CopyBudget;
   #maxBytes: number;
-  #held: Buffer = Buffer.alloc(0);
+  #held: Buffer = nothing;
   #used = 0;
   #total = 0;
 
@@ -55,7 +57,7 @@ export class BodyCopy {
     if (needed <= held) return true;
     const size = Math.min(this.#maxBytes, Math.max(needed, 2 * held));
     if (!this.#budget.take(size - held)) return false;
-    const grown = Buffer.allocUnsafeSlow(size);
+    const grown = Buffer.allocUnsafe(size);
     this.#held.copy(grown, 0, 0, this.#used);
     this.#held = grown;
     return true;
@@ -65,7 +67,7 @@ export class BodyCopy {
   finish(): CopiedBody {
     this.#budget.give(this.#held.length);
     const bytes = this.#held.subarray(0, this.#used);
-    this.#held = Buffer.alloc(0);
+    this.#held = nothing;
     this.#used = this.#maxBytes = 0;
     return { bytes, total: this.#total };
   }

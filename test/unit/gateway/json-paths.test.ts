@@ -36,6 +36,11 @@ describe('JSON paths', () => {
     expect(hidden('{"a":1,"b":{"c":2}}', '$.a', '$.b.c')).to.equal('{"a":"***","b":{"c":"***"}}'));
   it('leave no other one of a member that stands there twice', () =>
     expect(hidden('{"a":{"pw":"first"},"a":1}', '$..pw')).not.to.contain('first'));
+  it('fail on a document that is made to be looked through for ever', () => {
+    const nested = `${'{"a":'.repeat(400)}1${'}'.repeat(400)}`;
+    expect(hidden(nested, '$..a..b')).to.equal(nested);
+    expect(() => hidden(nested, '$..a..a..a..b')).to.throw(/too long/);
+  });
   it('know a member with the name of a prototype', () =>
     expect(hidden('{"__proto__":{"pw":1}}', '$.__proto__.pw')).to.equal('{"__proto__":{"pw":"***"}}'));
   it('fail on what is no JSON, also when only its end is missing', () => {
