@@ -199,7 +199,7 @@ function refusalOf(steps: readonly Step[], context: Context): string {
 const bareRoute = (definition: ApiDefinition): Route => ({
   ...{ definition, apiRevision: '', request: [], response: [], terminal: () => {}, guarded: new Set<string>() },
   ...{ version: definition.versionName ?? notVersioned, listenPath: definition.listenPath, versions: undefined },
-  ...{ recordTags: [], lease: new Lease(() => {}) },
+  ...{ recordTags: [], detail: undefined, lease: new Lease(() => {}) },
 });
 
 /** As `compile.ts` makes it. */
@@ -258,7 +258,7 @@ const dependenciesOf = (sessions: Sessions, clock: Clock, counters: Counters): S
   // Where a recorded key stood, its id stands.
   lookUpKey: (credential, orgId) => sessions.current({ keyId: credential, orgId }) ?? sessions.find(credential, orgId),
   sessionOf: (access) => access,
-  organisationOf: () => ({ terms: undefined }),
+  organisationOf: () => ({ terms: undefined, records: undefined }),
 });
 
 /** What there is to say of keys and steps, gateways say. */
