@@ -58,6 +58,7 @@ export function createCheckApi(): CheckApi {
     if (shape.length > 0 || !extension) return { problems: shape, warnings: [], stage: 'schema' };
     const remarks = () => [
       ...unknownKeys(extension, streamsExtensionSchema, `/${gatewayExtension}`),
+      ...unknownKeys(streaming, streamingSchema, `/${streamingExtension}`),
       ...ruleWarnings(extension, document),
       ...streamWarnings(document),
     ];

@@ -108,6 +108,16 @@ describe('a gateway finds the API of a request', () => {
     await gateway.settled(gateway.feed.remove('root'));
   });
 
+  it('finds a domain that is written with other letters under the name that clients send for it', async () => {
+    const server = {
+      listenPath: { value: '/idn/', strip: true },
+      customDomain: { enabled: true, name: 'Bücher.example' },
+    };
+    await gateway.put('idn', apiFor('idn', upstream.url, { server }));
+    expect((await asked('/idn/x', 'xn--bcher-kva.example')).status).to.equal(200);
+    expect((await asked('/idn/x')).status).to.equal(404);
+  });
+
   describe('an API that has never compiled', () => {
     const broken = { port: 1 };
     const rows: readonly [name: string, parts: Parameters<typeof apiFor>[2], status: number][] = [

@@ -17,6 +17,7 @@ import {
   same,
   sameUnlessEmpty,
   seconds,
+  secondsOfDuration,
   switchOf,
 } from './row.ts';
 
@@ -144,7 +145,15 @@ const logs: readonly Row[] = [
     },
   },
   same('tag_headers', `${global}/trafficLogs/tagHeaders`),
-  same('expire_analytics_after', `${global}/trafficLogs/customRetentionPeriod`),
+  {
+    ...same('expire_analytics_after', `${global}/trafficLogs/customRetentionPeriod`),
+    // Whole seconds there; a number of them or a duration here.
+    toClassic: (extension) => {
+      const period = get(extension, `${global}/trafficLogs/customRetentionPeriod`);
+      const inSeconds = typeof period === 'string' ? secondsOfDuration(period) : period;
+      return typeof inSeconds === 'number' ? Math.round(inSeconds) : inSeconds;
+    },
+  },
   ...analyticsPlugins,
   same('enable_detailed_recording', 'server/detailedActivityLogs/enabled'),
   same('detailed_tracing', 'server/detailedTracing/enabled'),

@@ -3,7 +3,7 @@ import type { Json } from '../../event.ts';
 import { at, isOn, objectAt, textAt } from '../../json.ts';
 import { expirationMs } from '../expiration.ts';
 import { ipRange } from '../ip-range.ts';
-import { normalListenPath } from '../paths.ts';
+import { isAscii, normalHost, normalListenPath } from '../paths.ts';
 import { found, problem, type Rule } from './rule.ts';
 
 export const checksListenPath: Rule = (extension) => {
@@ -30,7 +30,9 @@ export const checksDomain: Rule = (extension) => {
   const name = textAt(domain, 'name') ?? '';
   const path = ['server', 'customDomain', 'name'];
   if (/[{}]/.test(name)) return [problem(path, 'not_offered', 'domain templates are not offered by this version')];
-  return domainPattern.test(name) ? [] : [problem(path, 'domain_invalid', 'must be a host name without port')];
+  return domainPattern.test(isAscii(name) ? name : normalHost(name))
+    ? []
+    : [problem(path, 'domain_invalid', 'must be a host name without port')];
 };
 
 /** Lists of addresses are checked also while they are off, so that switching them on cannot fail. */

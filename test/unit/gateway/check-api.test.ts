@@ -313,6 +313,14 @@ describe('checkApi remarks', () => {
     expect(definition).not.to.equal(undefined);
     expect(warnings.map(({ code }) => code)).to.deep.equal(['no_effect']);
   });
+  it('unknown keys of streams', () => {
+    const { warnings } = check({ ...apiDocument(), 'x-svc-streaming': { streams: { a: { inputs: {} } } } });
+    expect(warnings).to.deep.include({
+      pointer: '/x-svc-streaming/streams/a/inputs',
+      code: 'unknown_key',
+      text: 'unknown key "inputs", did you mean "input"?',
+    });
+  });
   it('streams that are stored', () => {
     const { warnings } = check({ ...apiDocument(), 'x-svc-streaming': { streams: { a: {} } } });
     expect(warnings.map(({ pointer: place }) => place)).to.deep.equal(['/x-svc-streaming/streams']);

@@ -16,6 +16,7 @@ import { createShapeCheck } from '../../../../domain/json-schema.ts';
 import { classicDefinition, laidOver, withPaths } from '../../../support/classic-definitions.ts';
 import { type PathRow, pathRows } from '../../../support/classic-path-rows.ts';
 import { classicRows } from '../../../support/classic-rows.ts';
+import { apiDocument } from '../../../support/documents.ts';
 
 const small = classicDefinition('a', 'http://127.0.0.1:1');
 const versionsOf = (versions: JsonObject): JsonObject => ({ version_data: { not_versioned: false, versions } });
@@ -235,6 +236,19 @@ describe('the Classic form', () => {
 
     it('a small definition loses nothing', () => {
       expect(lossesToOas(small)).to.deep.equal([]);
+    });
+
+    it('a period of records is whole seconds there, however it is written here', () => {
+      for (const [period, wanted] of [
+        ['P1D', 86_400],
+        ['1h0.6s', 3601],
+        [3600, 3600],
+      ] as const) {
+        const document = apiDocument({ global: { trafficLogs: { enabled: true, customRetentionPeriod: period } } });
+        const classic = toClassic(document);
+        expect(classic['expire_analytics_after']).to.equal(wanted);
+        expect(createShapeCheck(classicSchema)(classic)).to.deep.equal([]);
+      }
     });
 
     it('streams, second tokens and our own members of a document are named', () => {

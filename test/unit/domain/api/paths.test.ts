@@ -28,6 +28,14 @@ describe('normalHost', () => {
   }
 });
 
+describe('normalHost of a name with other letters', () => {
+  for (const given of ['bücher.example', 'BÜCHER.example.', 'bücher.example:8080', 'xn--bcher-kva.example']) {
+    it(`is what clients send for ${JSON.stringify(given)}`, () =>
+      expect(normalHost(given)).to.equal('xn--bcher-kva.example'));
+  }
+  it('stays as it is when it is no name', () => expect(normalHost('ü b')).to.equal('ü b'));
+});
+
 describe('routeClaim', () => {
   it('tells domains and paths apart', () => {
     const claims = [
