@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { HeadsQuery, RecordedHead, RecordedHeads } from '../../../domain/recorded-heads.ts';
-import { demandSeveralConnections } from '../sqlite.ts';
 import type { HeadsAnswer, HeadsTask } from './recorded-heads-worker.ts';
 
 export type RecordedHeadsOptions = {
@@ -39,7 +38,6 @@ export function openRecordedHeads(options: RecordedHeadsOptions): OpenRecordedHe
     readings += 1;
   };
   const read = async (query: HeadsQuery, asked: AbortSignal): Promise<readonly RecordedHead[]> => {
-    demandSeveralConnections();
     const signal = AbortSignal.any([asked, closing.signal, AbortSignal.timeout(maxMs)]);
     await turn(signal);
     return readInThread({ directory, query, maxMs: readMs, maxLetters }, options.log, signal).finally(freed);
