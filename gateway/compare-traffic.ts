@@ -34,6 +34,8 @@ export const partOfStep: Readonly<Record<string, TrafficPart | 'none'>> = {
   // What they do shows behind the chain.
   'context-variables': 'none',
   'strip-credentials': 'none',
+  'cache-look-up': 'none',
+  'cache-write': 'none',
   'request-headers': 'none',
   'response-headers': 'none',
 };

@@ -21,6 +21,8 @@ export type OpenRecordedHeads = RecordedHeads & { close(): Promise<void> };
 
 /** Some 20 MB of memory. */
 const maxLetters = 8_388_608;
+/** Of the thread; one that needs more ends without an answer. */
+const maxHeapMb = 256;
 
 export function openRecordedHeads(options: RecordedHeadsOptions): OpenRecordedHeads {
   const { directory, readMs = 2_000, maxMs = 5_000, maxReadings = 2 } = options;
@@ -70,7 +72,10 @@ async function readInThread(
 ): Promise<readonly RecordedHead[]> {
   signal.throwIfAborted();
   const file = new URL(`./recorded-heads-worker${extname(import.meta.filename)}`, import.meta.url);
-  const thread = new Worker(file, { workerData: task, name: 'recorded-heads' });
+  const thread = new Worker(file, {
+    ...{ workerData: task, name: 'recorded-heads' },
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
+  });
   const heads: RecordedHead[] = [];
   let isAnswered = false;
   thread.on('message', (answer: HeadsAnswer) => {
