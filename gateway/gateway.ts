@@ -26,7 +26,16 @@ import { Reloads } from './reload.ts';
 import { createReloadRequests } from './reload-requests.ts';
 import { defaultGatewaySettings, type GatewaySettings } from './settings.ts';
 import { keyChecks } from './stack.ts';
-import { configOf, healthOf, helloOf, readinessOf, reportOf, type Standing } from './standing.ts';
+import {
+  configOf,
+  factsOf,
+  type GatewayFacts,
+  healthOf,
+  helloOf,
+  readinessOf,
+  reportOf,
+  type Standing,
+} from './standing.ts';
 import { Agents } from './upstream/agents.ts';
 
 type Applied = {
@@ -41,6 +50,8 @@ export type Gateway = {
   readonly address: Address;
   readonly controlAddress: Address;
   applied(): Applied;
+  /** The state of the node in numbers. */
+  facts(): GatewayFacts;
   /** Resolves when this node has applied everything up to the position. Rejects when the signal aborts. */
   waitForRevision(position: string, signal: AbortSignal): Promise<void>;
   readonly events: Pick<GatewayEvents, 'deliveries' | 'redeliver' | 'standing'>;
@@ -76,6 +87,7 @@ class RunningGateway implements Gateway {
   readonly #run: { readonly run: string; readonly startedAt: string };
   #compiled: Compiled | undefined;
   #compileMs = 0;
+  #appliedMs: number | undefined;
   #snapshot: HeldSnapshot | undefined;
   #controlSecret: string | undefined;
   #revision = '';
@@ -132,6 +144,7 @@ class RunningGateway implements Gateway {
       readiness: () => readinessOf(this.#standing(), this.#stopping !== undefined),
       revision: () => this.#compiled?.table.revision ?? '0',
       health: () => healthOf(this.#standing()),
+      metrics: options.metrics,
       config: () => configOf({ node: options.node, ...settings }, this.#standing()),
       reload: (wait) => requests.reload(wait),
       reloadGroup: (wait) => requests.reloadGroup(wait),
@@ -166,6 +179,10 @@ class RunningGateway implements Gateway {
   applied(): Applied {
     const rejected = this.#compiled?.rejected ?? [];
     return { position: this.#progress.position, revision: this.#revision, rejected };
+  }
+
+  facts(): GatewayFacts {
+    return factsOf(this.#standing(), { compileMs: this.#compileMs, appliedMs: this.#appliedMs });
   }
 
   waitForRevision(position: string, signal: AbortSignal): Promise<void> {
@@ -227,6 +244,7 @@ class RunningGateway implements Gateway {
     const same = hasSameApis ? this.#compiled : undefined;
     const compiled = compile(snapshot, { apis: before, kept, isAnew, isChecked, same }, dependencies);
     this.#compileMs = clock.monotonic() - startMs;
+    this.#appliedMs = clock.now();
     // The swap: requests that come from here on pick up the new table, those under way keep theirs.
     this.#compiled = compiled;
     this.#snapshot = snapshot;

@@ -7,6 +7,7 @@ import type { Feed, GroupReload } from './feed/feed.ts';
 import type { SignedSnapshot } from './feed/signed.ts';
 import type { Trust } from './feed/trust.ts';
 import type { VaultOptions } from './feed/vault.ts';
+import type { MetricsText } from './http/control.ts';
 import type { Clock, Counters, Log } from './ports.ts';
 import type { GatewaySettings } from './settings.ts';
 
@@ -36,6 +37,8 @@ export type GatewayOptions = {
   readonly openOutbox?: OpenOutbox | undefined;
   /** When events that were not delivered are tried again. Default: as the design has it. */
   readonly webhookRetries?: RetryPolicy | undefined;
+  /** Of the process, for the control listener. */
+  readonly metrics?: (() => Promise<MetricsText>) | undefined;
   readonly listen: Address;
   readonly controlListen: Address;
   /** Where the node keeps its last good configurations. */

@@ -125,6 +125,30 @@ export type ReloadAnswer = {
   readonly apis: Compiled['results'];
 };
 
+/** What a node is doing, in numbers. */
+export type GatewayFacts = {
+  readonly revision: number;
+  readonly apis: number;
+  readonly rejected: number;
+  readonly source: SnapshotSource | 'none';
+  /** Since the configuration was known to be the newest one; undefined before there is one. */
+  readonly ageMs: number | undefined;
+  /** When it was compiled last, and how long that took; undefined before there is one. */
+  readonly appliedMs: number | undefined;
+  readonly compileMs: number;
+  /** Of events for webhooks and lines of the log; undefined while nobody needs the outbox. */
+  readonly events: Pick<EventStanding, 'waiting' | 'counts'> | undefined;
+};
+
+export const factsOf = (
+  { compiled, source, ageMs, events }: Standing,
+  last: Pick<GatewayFacts, 'appliedMs' | 'compileMs'>,
+): GatewayFacts => ({
+  ...{ revision: revisionNumber(compiled), apis: compiled?.apis.size ?? 0, rejected: compiled?.rejected.length ?? 0 },
+  ...{ source: source ?? 'none', ageMs, ...last },
+  events: events.isOpen === undefined ? undefined : events,
+});
+
 /** To who asked for a reload on the control listener and does not wait for it. */
 export const requestTaken = (compiled: Compiled | undefined): ReloadAnswer => ({
   ...{ status: 'ok', message: '', revision: revisionNumber(compiled), apis: [] },

@@ -7,6 +7,9 @@ import { plainAddress } from './trusted-networks.ts';
 
 export type Health = { readonly status: 'pass' | 'warn' | 'fail' } & Readonly<Record<string, unknown>>;
 
+/** Text for Prometheus. */
+export type MetricsText = { readonly type: string; readonly text: string };
+
 /** `details` are for people and go with the answer. */
 export type Readiness = { readonly isReady: boolean; readonly details: Readonly<Record<string, unknown>> };
 
@@ -15,6 +18,8 @@ export type ControlOptions = {
   readonly revision: () => string;
   readonly health: () => Health;
   readonly config: () => unknown;
+  /** Of the whole process; absent: there are none. */
+  readonly metrics?: (() => Promise<MetricsText>) | undefined;
   /** `wait`: `true`, a revision, or nothing. */
   readonly reload: (wait: string | undefined) => Promise<unknown>;
   /** Passes the request on to every gateway of the group. `wait`: until this one has followed it. */
@@ -23,7 +28,14 @@ export type ControlOptions = {
   readonly secret: () => string | undefined;
 };
 
-type Reply = { readonly status: number; readonly body: unknown; readonly type?: string; readonly allow?: string };
+/** `text` goes as it is, `body` as JSON. */
+type Reply = {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly text?: string;
+  readonly type?: string;
+  readonly allow?: string;
+};
 
 export class ControlServer {
   readonly #options: ControlOptions;
@@ -61,9 +73,10 @@ export class ControlServer {
     if (!url) return notFound;
     const { pathname, searchParams } = url;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const { readiness, revision, health, config, reload, reloadGroup } = this.#options;
+    const { readiness, revision, health, config, metrics, reload, reloadGroup } = this.#options;
     const isReload = pathname === '/svc/reload' || pathname === '/svc/reload/group';
-    if (!(isReload || ['/livez', '/readyz', '/healthz', '/svc/config'].includes(pathname))) return notFound;
+    const isThere = isReload || paths.includes(pathname) || (pathname === '/metrics' && metrics !== undefined);
+    if (!isThere) return notFound;
     if (!isRead && !(isReload && request.method === 'POST')) return notAllowed(isReload);
     if (pathname.startsWith('/svc/') && !this.#isAdministrator(request)) return forbidden;
     switch (pathname) {
@@ -77,6 +90,8 @@ export class ControlServer {
         const body = health();
         return { status: body.status === 'fail' ? 503 : 200, body, type: 'application/health+json' };
       }
+      case '/metrics':
+        return { status: 200, ...(await metrics?.()) };
       case '/svc/config':
         return { status: 200, body: config() };
       case '/svc/reload/group':
@@ -95,6 +110,8 @@ export class ControlServer {
     return timingSafeEqual(digest(given), digest(secret));
   }
 }
+
+const paths: readonly string[] = ['/livez', '/readyz', '/healthz', '/svc/config'];
 
 const notFound: Reply = { status: 404, body: { error: 'Not Found' } };
 const notAllowed = (isReload: boolean): Reply => ({
@@ -122,8 +139,8 @@ const isOwnName = (host: string): boolean => {
 const waitOf = (parameters: URLSearchParams): string | undefined =>
   parameters.get('wait') ?? (parameters.get('block') === 'true' ? 'true' : undefined);
 
-function write(response: ServerResponse, { status, body, type = 'application/json', allow }: Reply): void {
-  const text = JSON.stringify(body);
+function write(response: ServerResponse, { status, body, type = 'application/json', allow, ...given }: Reply): void {
+  const text = given.text ?? JSON.stringify(body);
   response.writeHead(status, {
     'content-type': type,
     'content-length': Buffer.byteLength(text),

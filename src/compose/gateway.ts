@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { createCheckApi } from '../../gateway/check-api.ts';
 import type { OpenSecrets } from '../../gateway/feed/vault.ts';
-import { startGateway } from '../../gateway/gateway.ts';
+import { type Gateway, startGateway } from '../../gateway/gateway.ts';
+import type { GatewayFacts } from '../../gateway/standing.ts';
 import type { Settings } from '../config/settings.ts';
 import type { EmbeddedRecordLog } from '../stores/records/embedded-record-log.ts';
 import { memoryCounters } from '../stores/runtime/memory-counters.ts';
@@ -36,7 +37,7 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
   const lane = await records.openLane(node);
   const clock = { now: () => Date.now(), monotonic: () => performance.now() };
   const { enabled: analytics, frame, bufferBytes, recording } = settings.analytics;
-  const gateway = await startGateway({
+  const gateway: Gateway = await startGateway({
     ...source,
     ...{ lane, log, clock, node, directory, listen, controlListen, openSecrets },
     checkApi: createCheckApi(),
@@ -48,9 +49,26 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
       allowLinkLocal: settings.gateway.webhookAllowLinkLocal,
       log,
     }),
+    metrics: lateMetrics(version, () => gateway.facts()),
     settings: { ...rest, version, analytics, frame, bufferBytes, recording },
     ...(reread ? { renew: renewer(reread, source, log) } : {}),
   });
   stack.defer(() => gateway.stop(gracefulShutdownTimeoutMs));
   return { url: localUrl(gateway.address), controlUrl: localUrl(gateway.controlAddress) };
+}
+
+/** A gateway that nobody scrapes loads nothing for it. Those of a process begin with the first scrape. */
+function lateMetrics(version: string, facts: () => GatewayFacts): () => Promise<{ type: string; text: string }> {
+  const open = async () => {
+    const { createMetrics } = await import('../telemetry/metrics.ts');
+    const metrics = createMetrics({ version });
+    metrics.watchGateway(facts);
+    metrics.watchWebhookEvents(() => facts().events);
+    return metrics;
+  };
+  let opened: ReturnType<typeof open> | undefined;
+  return async () => {
+    opened ??= open();
+    return (await opened).text();
+  };
 }

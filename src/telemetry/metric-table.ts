@@ -49,10 +49,22 @@ export const metricTable = {
     'Share of the data keys that the master key of the last rotation wraps: 1 when a rotation is complete; looked at twice a minute at most.',
   ),
   svc_webhook_events_total: counter(
-    'What became of events of management for webhooks on this node: `delivered`, `retried`, `dead`, `dropped`, `suppressed`, `undeliverable`; absent before the first one.',
+    'What became of events for webhooks on this node, those of management or those of a gateway: `delivered`, `retried`, `dead`, `dropped`, `suppressed`, `undeliverable`; absent before the first one.',
     'outcome',
   ),
-  svc_webhook_events_waiting: gauge('Events of management in the memory of the outbox of this node.'),
+  svc_webhook_events_waiting: gauge('The same in the memory of the outbox of this node.'),
+  svc_config_revision: gauge('Revision of the configuration that a gateway serves.'),
+  svc_config_apis_loaded: gauge('APIs that a gateway serves.'),
+  svc_config_apis_quarantined: gauge(
+    'APIs of which a gateway refuses the newest state; it serves the one before, if any.',
+  ),
+  svc_config_last_success_timestamp_seconds: gauge('When a gateway swapped its configuration last; absent before.'),
+  svc_config_apply_duration_seconds: gauge('How long that took to compile.'),
+  svc_gateway_config_lag_seconds: gauge('Since a gateway knew its configuration to be the newest one; absent before.'),
+  svc_gateway_snapshot_source: gauge(
+    'Always 1; the label says where the configuration came from: `feed`, `disk`, `seed` or `none`.',
+    'source',
+  ),
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 export type MetricName = keyof typeof metricTable;

@@ -15,6 +15,17 @@ export type AppendMeter = {
   unknownOutcome(): void;
 };
 
+/** What a gateway is doing. Times in milliseconds; undefined: there is none yet. */
+type GatewayStanding = {
+  readonly revision: number;
+  readonly apis: number;
+  readonly rejected: number;
+  readonly source: string;
+  readonly ageMs: number | undefined;
+  readonly appliedMs: number | undefined;
+  readonly compileMs: number;
+};
+
 /** Of events on their way to webhooks; `counts` by what became of them. */
 export type WebhookEventsStanding = {
   readonly waiting: number;
@@ -35,6 +46,7 @@ export type Metrics = {
   watchKeyRing(ring: RotatingRing): void;
   /** `standing`: undefined as long as there is none. */
   watchWebhookEvents(standing: () => WebhookEventsStanding | undefined): void;
+  watchGateway(standing: () => GatewayStanding): void;
   text(): Promise<MetricsText>;
 };
 
@@ -55,6 +67,7 @@ export function createMetrics({ version, now = Date.now }: MetricsOptions): Metr
     watchAnchors: (store) => void looks.push(anchorLook(made, store, now)),
     watchKeyRing: (ring) => void looks.push(rotationLook(made, ring, now)),
     watchWebhookEvents: (standing) => void looks.push(webhookLook(made, standing)),
+    watchGateway: (standing) => void looks.push(gatewayLook(made, standing)),
     async text() {
       for (const look of looks) await look();
       return { type: registry.contentType, text: await registry.metrics() };
@@ -150,6 +163,30 @@ function rotationLook({ gauge }: Makers, ring: RotatingRing, now: () => number) 
     const { current, kids } = status;
     const done = kids.filter(({ masterId }) => masterId === current).length;
     progress.set(kids.length === 0 ? 1 : done / kids.length);
+  };
+}
+
+function gatewayLook({ gauge }: Makers, standing: () => GatewayStanding) {
+  const revision = gauge('svc_config_revision');
+  const loaded = gauge('svc_config_apis_loaded');
+  const quarantined = gauge('svc_config_apis_quarantined');
+  const applied = gauge('svc_config_last_success_timestamp_seconds');
+  const took = gauge('svc_config_apply_duration_seconds');
+  const lag = gauge('svc_gateway_config_lag_seconds');
+  const from = gauge('svc_gateway_snapshot_source');
+  return async (): Promise<void> => {
+    const now = standing();
+    revision.set(now.revision);
+    loaded.set(now.apis);
+    quarantined.set(now.rejected);
+    from.reset();
+    from.set({ source: now.source }, 1);
+    if (now.ageMs === undefined) lag.remove();
+    else lag.set(now.ageMs / 1_000);
+    for (const metric of [applied, took]) if (now.appliedMs === undefined) metric.remove();
+    if (now.appliedMs === undefined) return;
+    applied.set(now.appliedMs / 1_000);
+    took.set(now.compileMs / 1_000);
   };
 }
 

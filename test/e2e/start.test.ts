@@ -56,6 +56,12 @@ describe('a start', function () {
         expect((await fetch(`${address}/readyz`)).status, address).to.equal(200);
       }
       expect((await fetch(`${svc.gateway}/hello`)).status).to.equal(200);
+      for (const [address, series] of [
+        [svc.management, 'svc_store_position'],
+        [svc.control, 'svc_config_revision'],
+      ] as const) {
+        expect(await (await fetch(`${address}/metrics`)).text()).to.match(new RegExp(`^${series} [1-9]`, 'm'));
+      }
       const reloaded = await fetch(`${svc.control}/svc/reload/group?wait=true`);
       expect(await reloaded.json())
         .to.include({ status: 'ok' })

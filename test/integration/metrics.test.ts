@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { EventStoreError, forwardedStore } from '../../domain/event-store.ts';
 import { anchorStream } from '../../domain/ids.ts';
+import { FeedRefusal } from '../../gateway/feed/feed.ts';
 import { MemoryEventStore } from '../../src/stores/events/memory-event-store.ts';
 import { measuredEventStore } from '../../src/stores/measured-event-store.ts';
 import { metricTable } from '../../src/telemetry/metric-table.ts';
@@ -9,6 +10,8 @@ import { createMetrics, type WebhookEventsStanding } from '../../src/telemetry/m
 import { countingProjection } from '../support/counting-projection.ts';
 import { append, event, write } from '../support/event-store-events.ts';
 import { eventually } from '../support/eventually.ts';
+import { MemoryFeed } from '../support/gateway-feed.ts';
+import { apiFor, startTestGateway } from '../support/gateway-start.ts';
 import { apiCreated, appendEvents } from '../support/given.ts';
 import { named } from '../support/management-refusals.ts';
 import { startTestManagement } from '../support/management-server.ts';
@@ -46,6 +49,44 @@ describe('metrics', () => {
     expect([...series.keys()].some((name) => name.startsWith('nodejs_eventloop_lag'))).to.equal(true);
     expect(series.has('process_resident_memory_bytes')).to.equal(true);
     expect([...series.keys()].some((name) => name.startsWith('svc_projection_rebuild_progress'))).to.equal(false);
+  });
+
+  it('of a gateway, on its control listener: what it serves, what it refuses, where that came from', async () => {
+    const metrics = createMetrics({ version: 'test' });
+    const feed = new MemoryFeed();
+    feed.breakSnapshot = () => {
+      throw new FeedRefusal('unreachable', 'management is away');
+    };
+    await using gateway = await startTestGateway({ feed, metrics: () => metrics.text() });
+    metrics.watchGateway(() => gateway.gateway.facts());
+    const scrape = async () => {
+      const answer = await fetch(`${gateway.control}/metrics`);
+      expect([answer.status, answer.headers.get('content-type')?.split(';')[0]]).to.deep.equal([200, 'text/plain']);
+      return new Map([...seriesOf(await answer.text())].filter(([name]) => /^svc_(config|gateway)/.test(name)));
+    };
+    expect([...(await scrape())]).to.have.deep.members([
+      ['svc_config_revision', 0],
+      ['svc_config_apis_loaded', 0],
+      ['svc_config_apis_quarantined', 0],
+      ['svc_gateway_snapshot_source{source="none"}', 1],
+    ]);
+    feed.breakSnapshot = undefined;
+    await gateway.put('one', apiFor('one', 'http://127.0.0.1:9/'));
+    await gateway.put('bad', apiFor('bad', 'nonsense://x'));
+    const before = Date.now() / 1_000;
+    const position = await gateway.put('two', apiFor('two', 'http://127.0.0.1:9/'));
+    const series = await scrape();
+    expect(series.get('svc_config_revision')).to.equal(Number(position));
+    expect(series.get('svc_config_apis_loaded')).to.equal(2);
+    expect(series.get('svc_config_apis_quarantined')).to.equal(1);
+    expect(series.get('svc_gateway_snapshot_source{source="feed"}')).to.equal(1);
+    expect(series.has('svc_gateway_snapshot_source{source="none"}')).to.equal(false);
+    expect(series.get('svc_config_last_success_timestamp_seconds')).to.be.at.least(before);
+    expect(series.get('svc_config_apply_duration_seconds')).to.be.at.least(0);
+    expect(series.get('svc_gateway_config_lag_seconds')).to.be.at.least(0);
+    expect((await fetch(`${gateway.control}/metrics`, { method: 'POST' })).status).to.equal(405);
+    await using without = await startTestGateway();
+    expect((await fetch(`${without.control}/metrics`)).status).to.equal(404);
   });
 
   it('of events for webhooks, once there are some', async () => {

@@ -45,7 +45,7 @@ export type TestGateway = AsyncDisposable & {
 
 export type TestGatewayOptions = Pick<
   GatewayOptions,
-  'seed' | 'rules' | 'renew' | 'reloadGroup' | 'openOutbox' | 'openSecrets' | 'webhookRetries'
+  'seed' | 'rules' | 'renew' | 'reloadGroup' | 'metrics' | 'openOutbox' | 'openSecrets' | 'webhookRetries'
 > & {
   readonly settings?: Partial<GatewaySettings>;
   readonly feed?: MemoryFeed;
@@ -63,7 +63,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const log = listLog();
   const gateway = await startGateway({
     ...{ feed, lane, clock, log, directory, node: 'node-1', seed: options.seed, renew: options.renew },
-    reloadGroup: options.reloadGroup,
+    ...{ reloadGroup: options.reloadGroup, metrics: options.metrics },
     ...{ openOutbox: options.openOutbox, openSecrets: options.openSecrets, webhookRetries: options.webhookRetries },
     counters: options.counters ?? memoryCounters(clock),
     checkApi: options.checkApi ?? createCheckApi(),
