@@ -5,6 +5,9 @@ import type { DocumentReader } from './read-model-store.ts';
 
 const commands = 'commands';
 
+/** In the metadata of events that others of the same command follow in a later append: it is not done with them. */
+export const openSeries = { series: 'open' } as const;
+
 export const commandsProjection: Projection = {
   name: 'commands',
   version: 1,
@@ -16,7 +19,7 @@ export const commandsProjection: Projection = {
   // Events come in order: what stays is the position of the command's last one. What nobody sent, such as reports of gateways, nobody repeats.
   apply: ({ meta, position }) => {
     const { commandId: id, requestHash } = meta;
-    if (id === undefined || requestHash === undefined) return [];
+    if (id === undefined || requestHash === undefined || meta['series'] === openSeries.series) return [];
     const document = { id, sort: '', labels: [], body: { requestHash, position } satisfies CommandRecord };
     return [{ op: 'put', collection: commands, document }];
   },

@@ -1,7 +1,7 @@
 /** Runs a command: the idempotency record, a plan made on fresh state, one append, again on conflict, the wait for reads. */
 import { v5, v7 } from 'uuid';
 import { type DocumentSecret, sealedPath } from '../../domain/document-secrets.ts';
-import { tooManyConflicts } from '../../domain/errors.ts';
+import { Refusal, tooManyConflicts } from '../../domain/errors.ts';
 import type { Actor, EventMetadata, Secret } from '../../domain/event.ts';
 import {
   type Appended,
@@ -17,6 +17,7 @@ import {
 import { type DomainEvent, encodeEvent } from '../../domain/events.ts';
 import type { OrgId } from '../../domain/ids.ts';
 import { sealedDocuments, sealedFields } from '../../domain/sealed-fields.ts';
+import { openSeries } from '../../projections/commands.ts';
 import { partsOf } from './append-parts.ts';
 import { Rejection } from './errors.ts';
 import type { Seal } from './held-secrets.ts';
@@ -102,7 +103,13 @@ export function createCommands(options: CommandsOptions): Commands {
   const runOnce = async (context: CommandContext, command: Command, commandId: string): Promise<Reply> => {
     const replay = await replayOf(store, context, commandId);
     if (replay) return replay;
-    const done = await exclusively(command.aggregate, () => decideAndAppend(options, context, command, commandId));
+    const decided = () => decideAndAppend(options, context, command, commandId);
+    const done = await exclusively(command.aggregate, decided).catch(async (error: unknown): Promise<Done> => {
+      // Another node may have run the same key between our look and our decision, which then refuses what is done.
+      const replay = isRefusal(error) ? await replayOf(store, context, commandId) : undefined;
+      if (replay) return { reply: replay };
+      throw error;
+    });
     // Nothing is on its way: a dry run is done when it is answered.
     if (context.isDryRun) {
       const reply = (await done.dryReply?.()) ?? done.reply;
@@ -132,6 +139,8 @@ export function createCommands(options: CommandsOptions): Commands {
     },
   };
 }
+
+const isRefusal = (error: unknown): boolean => error instanceof Refusal || error instanceof Rejection;
 
 /** A key belongs to who sent it: what another one was answered is not for everybody who repeats the request. */
 const keyedId = ({ orgId, actor }: CommandContext, idempotencyKey: string): string =>
@@ -195,7 +204,10 @@ async function decideAndAppend(
   throw tooManyConflicts();
 }
 
-/** The record of the command is written with the last part: as long as that is missing, a repeat plans what is left. */
+/**
+ * The record of the command is written with the last part, and the events of the others say that more follows where the
+ * events are the record: as long as the last part is missing, a repeat plans what is left.
+ */
 async function appendPlan(
   options: CommandsOptions,
   context: CommandContext,
@@ -209,13 +221,17 @@ async function appendPlan(
   const isSeries = parts.length > 1;
   const idOf = isSeries ? idInSeries : idInAppend();
   for (const part of parts.slice(0, -1)) {
-    const encoded = await encodeWrites(options, context, command, commandId, part, idOf);
+    const encoded = await encodeWrites(options, context, command, { commandId, isOpen: true, idOf }, part);
     await append(store, encoded, { commandId: encoded[0]?.events[0]?.id ?? commandId, requestHash });
   }
-  const encoded = await encodeWrites(options, context, command, commandId, parts.at(-1) ?? [], idOf);
+  const last = { commandId, isOpen: false, idOf };
+  const encoded = await encodeWrites(options, context, command, last, parts.at(-1) ?? []);
   const response = idempotencyKey === undefined ? {} : { response: new TextEncoder().encode(JSON.stringify(replayed)) };
   return append(store, encoded, { commandId, requestHash, ...response });
 }
+
+/** Where a part stands: in which command, whether others follow it, and which ids its events get. */
+type PartOf = { readonly commandId: string; readonly isOpen: boolean; readonly idOf: IdOf };
 
 type IdOf = (write: PlannedWrite, index: number) => string;
 
@@ -251,13 +267,12 @@ async function encodeWrites(
   { seal, personal, now }: CommandsOptions,
   context: CommandContext,
   command: Command,
-  commandId: string,
+  { commandId, isOpen, idOf }: PartOf,
   writes: readonly PlannedWrite[],
-  idOf: IdOf,
 ): Promise<readonly Write[]> {
   const { orgId, address, person } = context;
   const at = now();
-  const meta = metadataOf(context, command.type, commandId, at);
+  const meta = { ...metadataOf(context, command.type, commandId, at), ...(isOpen ? openSeries : {}) };
   const encode = async (write: PlannedWrite, event: DomainEvent, index: number): Promise<NewEvent> => {
     const id = v5(idOf(write, index), commandId);
     const about = { orgId, at, stream: write.stream, type: event.type };

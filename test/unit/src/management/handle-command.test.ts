@@ -189,6 +189,25 @@ describe('a command with an Idempotency-Key', () => {
     expect(await store.readStream(stream, { limit: 10 })).to.have.length(1);
   });
 
+  it('gets that answer also when its decision would refuse what that node has done by then, and no refusal is kept', async () => {
+    const store = new MemoryEventStore();
+    const other = runnerOn(store);
+    let hasRun = false;
+    const once: Command = {
+      ...commandOn(store, { count: 10 }),
+      plan: async () => {
+        if (!hasRun) await other.run(keyed, commandOn(store, { count: 0 }));
+        hasRun = true;
+        throw new Rejection('api_exists', 'it is there');
+      },
+    };
+    const reply = await runnerOn(store).run(keyed, once);
+    expect([reply.body, reply.headers?.['Idempotency-Replayed']]).to.deep.equal([{ plan: 1 }, 'true']);
+    const refused = runnerOn(new MemoryEventStore()).run(keyed, once);
+    expect(await codeOf(refused)).to.equal('api_exists');
+    expect(await codeOf(runnerOn(store).run({ ...keyed, requestHash: 'x' }, once))).to.equal('idempotency_key_reused');
+  });
+
   it('is told where its change stands when the answer is no longer kept', async () => {
     let nowMs = 0;
     const store = new MemoryEventStore({ now: () => nowMs });
