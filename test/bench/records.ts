@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPump } from '../../pump/pump.ts';
-import { createFrameCodec } from '../../src/stores/records/frame.ts';
+import { createFrameDecoder } from '../../src/stores/records/frame-decoder.ts';
+import { createFrameEncoder } from '../../src/stores/records/frame-encoder.ts';
 import { eventually } from '../support/eventually.ts';
 import { frameOf } from '../support/record-frames.ts';
 import { openLog, quiet } from '../support/record-log-harness.ts';
@@ -24,7 +25,7 @@ export async function run(): Promise<readonly Row[]> {
 }
 
 function codecRows(): Row[] {
-  const codec = createFrameCodec();
+  const codec = { encode: createFrameEncoder(), decode: createFrameDecoder() };
   const frame = frameOf({ node: 'bench', epoch: 1 }, 1, recordsPerFrame);
   const bytes = codec.encode(frame);
   const rounds = 500;

@@ -18,8 +18,8 @@ import { Bell } from './embedded/bell.ts';
 import { Consumers, DeadLetters } from './embedded/consumers.ts';
 import { settleNode } from './embedded/epochs.ts';
 import { type EmbeddedLane, openEmbeddedLane } from './embedded/lane.ts';
-import { LogReader, nodesIn } from './embedded/log-reader.ts';
 import { openNodeDatabase } from './embedded/node-database.ts';
+import { nodesIn } from './embedded/nodes-in.ts';
 import { trimSegments } from './embedded/retention.ts';
 import type { FsyncMode } from './embedded/segment-writer.ts';
 import { edgeOf, statsOf } from './embedded/standing.ts';
@@ -96,6 +96,8 @@ export class EmbeddedRecordLog implements RecordLog {
   async *read(consumer: ConsumerId, from: ReadFrom, signal: AbortSignal): AsyncGenerator<Delivery> {
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     this.#cleaning ??= setInterval(() => this.trim(), cleanEveryMs).unref();
+    // A gateway only writes.
+    const { LogReader } = await import('./embedded/log-reader.ts');
     using reader = new LogReader(this.#options.directory, this.#startOf(consumer, from));
     let pauseMs = busyPollMs;
     while (!stop.aborted) {

@@ -3,7 +3,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type AnalyticsRecord, keylessApiKey, notVersioned } from '../../../domain/analytics-record.ts';
 import type { HeadsQuery, RecordedHead } from '../../../domain/recorded-heads.ts';
 import { newestFrames } from './embedded/newest-frames.ts';
-import { createFrameCodec } from './frame.ts';
+import { createFrameDecoder, type DecodeFrame } from './frame-decoder.ts';
 
 export type HeadsTask = {
   readonly directory: string;
@@ -22,7 +22,7 @@ const headsPerAnswer = 500;
 
 function read(port: MessagePort, { directory, query, maxMs, maxLetters }: HeadsTask): void {
   const end = performance.now() + maxMs;
-  const codec = createFrameCodec();
+  const decode = createFrameDecoder();
   const isOf = wanted(query);
   let [left, letters, skipped, isWhole] = [query.limit, maxLetters, 0, true];
   let reason: string | undefined;
@@ -36,7 +36,7 @@ function read(port: MessagePort, { directory, query, maxMs, maxLetters }: HeadsT
     heads = [];
   };
   for (const bytes of newestFrames(directory, query.sinceMs, skip)) {
-    for (const record of recordsIn(codec, bytes, skip)) {
+    for (const record of recordsIn(decode, bytes, skip)) {
       if (left === 0 || letters <= 0) break;
       if (!isOf(record)) continue;
       const head = headOf(record);
@@ -55,13 +55,9 @@ function read(port: MessagePort, { directory, query, maxMs, maxLetters }: HeadsT
 }
 
 /** The newest first. */
-function recordsIn(
-  codec: ReturnType<typeof createFrameCodec>,
-  bytes: Uint8Array,
-  skip: (why: string) => void,
-): readonly AnalyticsRecord[] {
+function recordsIn(decode: DecodeFrame, bytes: Uint8Array, skip: (why: string) => void): readonly AnalyticsRecord[] {
   try {
-    return codec.decode(bytes).records.toReversed();
+    return decode(bytes).records.toReversed();
   } catch (error) {
     skip(String(error));
     return [];

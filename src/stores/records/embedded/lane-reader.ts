@@ -1,7 +1,7 @@
 /** Reads the frames of one run in order, from segment to segment, and follows the one that is being written. */
 import type { Delivery } from '../../../../domain/record-log.ts';
 import { type Database, sqliteFault } from '../../sqlite.ts';
-import { type FrameCodec, FrameError } from '../frame.ts';
+import { type DecodeFrame, FrameError } from '../frame-decoder.ts';
 import type { SegmentRow } from './node-database.ts';
 import type { NodeFollower } from './node-follower.ts';
 import { type Place, pastLastRow, toCursor } from './place.ts';
@@ -12,15 +12,15 @@ const framesPerLook = 8;
 export class LaneReader implements Disposable {
   readonly #node: NodeFollower;
   readonly #epoch: number;
-  readonly #codec: FrameCodec;
+  readonly #decode: DecodeFrame;
   #place: Place;
   #open: { readonly database: Database; version: number } | undefined;
 
-  constructor(node: NodeFollower, epoch: number, from: Place, codec: FrameCodec) {
+  constructor(node: NodeFollower, epoch: number, from: Place, decode: DecodeFrame) {
     this.#node = node;
     this.#epoch = epoch;
     this.#place = from;
-    this.#codec = codec;
+    this.#decode = decode;
   }
 
   /** Some of what comes next; nothing when there is nothing yet. */
@@ -120,7 +120,7 @@ export class LaneReader implements Disposable {
     this.#place = { last: Math.max(row.last, this.#place.last), segment: this.#place.segment, n: row.n };
     const cursor = this.#cursor();
     try {
-      return { cursor, frame: this.#codec.decode(row.bytes) };
+      return { cursor, frame: this.#decode(row.bytes) };
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       return { cursor, bad: { bytes: row.bytes, reason: `${error.fault}: ${error.message}` } };

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import type { Frame, Marker, RecordLane } from '../../../../domain/record-log.ts';
 import type { ProcessLock } from '../../process-lock.ts';
-import { createFrameCodec } from '../frame.ts';
+import { createFrameEncoder } from '../frame-encoder.ts';
 import { lockPath, sequencePath, takeEpoch } from './epochs.ts';
 import { type LostRange, openNodeDatabase } from './node-database.ts';
 import { RecordWriter } from './record-writer.ts';
@@ -43,7 +43,7 @@ export class EmbeddedLane implements RecordLane {
   readonly lost: readonly Marker[];
   readonly #options: LaneOptions;
   readonly #lock: ProcessLock;
-  readonly #codec = createFrameCodec();
+  readonly #encode = createFrameEncoder();
   readonly #writer: RecordWriter;
   readonly #sequence: SequenceFile;
   #givenOut = 0;
@@ -71,7 +71,7 @@ export class EmbeddedLane implements RecordLane {
       throw new Error(`a frame of ${frame.node}/${frame.epoch} does not belong to ${this.node}/${this.epoch}`);
     }
     const { first, last, createdMs: atMs, records } = frame;
-    const bytes = this.#codec.encode(frame);
+    const bytes = this.#encode(frame);
     this.watermark(last);
     await this.#writer.append({ bytes, first, last, atMs, records: records.length, isDurable: durable });
     this.#stored = Math.max(this.#stored, last);

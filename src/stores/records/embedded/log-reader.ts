@@ -1,25 +1,15 @@
 /** Reads all runs of all nodes of an embedded log, a few frames of each in turn. */
-import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Cursor, type Delivery, laneOf } from '../../../../domain/record-log.ts';
-import { createFrameCodec } from '../frame.ts';
+import { createFrameDecoder } from '../frame-decoder.ts';
 import { LaneReader } from './lane-reader.ts';
-import { nodeDatabaseExists } from './node-database.ts';
 import { NodeFollower } from './node-follower.ts';
+import { nodesIn } from './nodes-in.ts';
 import { beginning, type Place, toPlace } from './place.ts';
-
-/** Folders of nodes; a folder without a book is not one yet. */
-export const nodesIn = (directory: string): readonly string[] =>
-  existsSync(directory)
-    ? readdirSync(directory, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory() && nodeDatabaseExists(join(directory, entry.name)))
-        .map(({ name }) => name)
-        .sort()
-    : [];
 
 export class LogReader implements Disposable {
   readonly #directory: string;
-  readonly #codec = createFrameCodec();
+  readonly #decode = createFrameDecoder();
   readonly #from: ReadonlyMap<string, Place>;
   readonly #nodes = new Map<string, NodeFollower>();
   readonly #lanes = new Map<string, LaneReader>();
@@ -63,7 +53,7 @@ export class LogReader implements Disposable {
   #lane(lane: string, follower: NodeFollower, epoch: number): LaneReader {
     const known = this.#lanes.get(lane);
     if (known) return known;
-    const reader = new LaneReader(follower, epoch, this.#from.get(lane) ?? beginning, this.#codec);
+    const reader = new LaneReader(follower, epoch, this.#from.get(lane) ?? beginning, this.#decode);
     this.#lanes.set(lane, reader);
     return reader;
   }

@@ -1,8 +1,8 @@
 /** Reads frames of all runs of an embedded log backwards, the newest first, for who looks at the last of them only: no marks, no following. */
 import { join } from 'node:path';
 import type { Database, Statement } from '../../sqlite.ts';
-import { nodesIn } from './log-reader.ts';
 import { epochRows, followNodeDatabase, type SegmentRow, segmentRows } from './node-database.ts';
+import { nodesIn } from './nodes-in.ts';
 import { pastLastRow } from './place.ts';
 import { openSegment, segmentExists, segmentPath } from './segment.ts';
 

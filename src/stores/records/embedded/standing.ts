@@ -1,8 +1,8 @@
 /** Where the embedded log begins and ends, and how far a consumer is behind. */
 import { join } from 'node:path';
 import { type Cursor, laneOf, lastSequenceOf, type RecordLogStats } from '../../../../domain/record-log.ts';
-import { nodesIn } from './log-reader.ts';
 import { type EpochRow, epochRows, followNodeDatabase, type SegmentRow, segmentRows } from './node-database.ts';
+import { nodesIn } from './nodes-in.ts';
 import { type Place, pastLastRow, toCursor, toPlace } from './place.ts';
 import { openSegment, segmentBytes, segmentExists, segmentPath, summarise, timeAfter } from './segment.ts';
 

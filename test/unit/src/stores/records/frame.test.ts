@@ -3,11 +3,12 @@ import { crc32 } from 'node:zlib';
 import { assert, expect } from 'chai';
 import fc from 'fast-check';
 import type { Frame, Marker } from '../../../../../domain/record-log.ts';
-import { createFrameCodec, FrameError } from '../../../../../src/stores/records/frame.ts';
+import { createFrameDecoder, FrameError } from '../../../../../src/stores/records/frame-decoder.ts';
+import { createFrameEncoder } from '../../../../../src/stores/records/frame-encoder.ts';
 import { frameOf } from '../../../../support/record-frames.ts';
 
 const run = { node: 'eu-1', epoch: 7 };
-const codec = createFrameCodec();
+const codec = { encode: createFrameEncoder(), decode: createFrameDecoder() };
 
 const markers: readonly Marker[] = [
   { kind: 'start', at: 1_779_000_000_000, version: '1.2.3', pid: 4711, previousEpoch: 6 },
@@ -62,7 +63,7 @@ describe('frame', () => {
   it('decodes alone, by a codec that has seen no other', () => {
     codec.encode(frameOf(run, 1, 10));
     const frame = frameOf(run, 11, 20);
-    expect(createFrameCodec().decode(codec.encode(frame))).to.deep.equal(frame);
+    expect(createFrameDecoder()(codec.encode(frame))).to.deep.equal(frame);
   });
 
   it('keeps the byte layout of the design', () => {

@@ -1,8 +1,9 @@
-/** Turns a frame into bytes and back, in the layout that every record log adapter keeps and sends. */
-import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+/** Turns the bytes of a frame back into it; what is no frame is told apart by what is wrong with it. */
+import { crc32, zstdDecompressSync } from 'node:zlib';
 import { Packr } from 'msgpackr';
 import type { AnalyticsRecord } from '../../../domain/analytics-record.ts';
 import type { Frame, Marker } from '../../../domain/record-log.ts';
+import { checksumBytes, codecs, headBytes, magic, version } from './frame-layout.ts';
 
 export type FrameFault = 'cut' | 'magic' | 'version' | 'codec' | 'checksum' | 'payload';
 
@@ -16,57 +17,18 @@ export class FrameError extends Error {
   }
 }
 
-export type FrameCodec = {
-  /** The bytes own their memory, so that they may be handed to another thread. */
-  encode(frame: Frame): Uint8Array<ArrayBuffer>;
-  decode(bytes: Uint8Array): Frame;
-};
+export type DecodeFrame = (bytes: Uint8Array) => Frame;
 
-const magic = 0x53564346;
-const version = 1;
-const codecs = { plain: 1, zstd: 2 };
-const headBytes = 48;
-const checksumBytes = 4;
-/** Below this compression gains less than it costs. */
-const compressFromBytes = 8_192;
 /** No frame of ours comes near; what unpacks to more is hostile. */
 const maxPayloadBytes = 256 * 1_024 * 1_024;
 
-/** One per thread: the packer keeps a buffer between calls. No structures are shared, so each frame decodes alone. */
-export function createFrameCodec(): FrameCodec {
+/** One per thread. */
+export function createFrameDecoder(): DecodeFrame {
   const packr = new Packr({ useRecords: true, int64AsType: 'number' });
-  return {
-    encode: (frame) => layOut(frame, packr.pack([frame.records, frame.markers, []])),
-    decode(bytes) {
-      const { payload, ...head } = readLayout(bytes);
-      return { ...head.run, ...readPayload(packr, payload, head.counts) };
-    },
+  return (bytes) => {
+    const { payload, ...head } = readLayout(bytes);
+    return { ...head.run, ...readPayload(packr, payload, head.counts) };
   };
-}
-
-function layOut(frame: Frame, packed: Uint8Array): Uint8Array<ArrayBuffer> {
-  const isLarge = packed.byteLength >= compressFromBytes;
-  const payload = isLarge ? zstdCompressSync(packed, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }) : packed;
-  const node = new TextEncoder().encode(frame.node);
-  const total = headBytes + 2 + node.byteLength + 4 + payload.byteLength + checksumBytes;
-  const bytes = new Uint8Array(total);
-  const view = new DataView(bytes.buffer);
-  view.setUint32(0, magic);
-  view.setUint8(4, version);
-  view.setUint8(5, isLarge ? codecs.zstd : codecs.plain);
-  view.setBigUint64(8, BigInt(frame.epoch));
-  view.setBigUint64(16, BigInt(frame.first));
-  view.setBigUint64(24, BigInt(frame.last));
-  view.setUint32(32, frame.records.length);
-  view.setUint32(36, frame.markers.length);
-  view.setBigUint64(40, BigInt(frame.createdMs));
-  view.setUint16(headBytes, node.byteLength);
-  bytes.set(node, headBytes + 2);
-  const payloadAt = headBytes + 2 + node.byteLength;
-  view.setUint32(payloadAt, payload.byteLength);
-  bytes.set(payload, payloadAt + 4);
-  view.setUint32(total - checksumBytes, crc32(bytes.subarray(0, total - checksumBytes)));
-  return bytes;
 }
 
 type Run = Pick<Frame, 'node' | 'epoch' | 'first' | 'last' | 'createdMs'>;
