@@ -136,6 +136,25 @@ describe('traffic in dry runs', () => {
     // The second is another API from then on, with a limit of its own; the first stays the base.
     expect(meta['traffic']).to.deep.equal({ sample: 2, changed: { ...none, route: 1, limit: 1 } });
   });
+  it('is told of every kind of dry run that decides about one definition', async () => {
+    await create('kinds');
+    await metaOf('PATCH', `${oas}/kinds?listenPath=/kinds-moved/`, openApi());
+    const route = '/kinds-classic/';
+    const classic = {
+      ...{ name: 'Classic', api_id: 'kinds-classic', use_keyless: true, active: true },
+      proxy: { listen_path: route, target_url: 'http://127.0.0.1:9001/', strip_listen_path: true },
+    };
+    await metaOf('POST', '/api/apis', classic);
+    recorded = [head('/kinds-moved/a'), head('/kinds-classic/a'), head('/kinds-new/a')];
+    const imported = `${oas}/import?dryRun=true&apiID=kinds-new&listenPath=/kinds-new/`;
+    const one = { sample: 3, changed: { ...none, route: 1 } };
+    expect(await traffic('POST', '/api/apis/kinds/rollback?dryRun=true', { revision: 0 })).to.deep.equal(one);
+    expect(await traffic('POST', imported, openApi())).to.deep.equal(one);
+    expect(await traffic('PUT', '/api/apis/kinds-classic?dryRun=true', { ...classic, active: false })).to.deep.equal(
+      one,
+    );
+    expect(await traffic('DELETE', '/api/apis/kinds-classic?dryRun=true')).to.deep.equal(one);
+  });
   it('is no part of a real write, whoever asks for a representation, nor of a refusal', async () => {
     const path = await create('written');
     recorded = [head('/written/a')];
