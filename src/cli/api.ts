@@ -2,6 +2,7 @@
 import { type Command, CommanderError, Option } from 'commander';
 import type { Client } from '../management/client.ts';
 import { type ConnectionFlags, connect, withConnection } from './connection.ts';
+import { printDryRun } from './dry-run.ts';
 import { UsageError } from './failure.ts';
 import { readMoment } from './moment.ts';
 import { type Column, type OutputFlags, printableTime, printDocument, printList, withOutput } from './output.ts';
@@ -141,7 +142,8 @@ async function restore(terminal: Terminal, id: string, revision: string, flags: 
     query: flags.dryRun ? { dryRun: 'true' } : {},
   });
   const body = answer.body as { readonly Message?: string };
-  if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, answer.body);
+  if (flags.dryRun) return printDryRun(terminal, flags, answer.body);
+  if (flags.json || flags.yaml) return printDocument(terminal, flags, answer.body);
   terminal.print(body.Message ?? 'done');
   terminal.printError(`See it with: svc api history ${id}`);
 }
@@ -155,7 +157,8 @@ async function convert(terminal: Terminal, id: string, flags: Flags & ConvertFla
     query: { ...(flags.acceptLoss ? { acceptLoss: 'true' } : {}), ...(flags.dryRun ? { dryRun: 'true' } : {}) },
     headers: commented(flags),
   });
-  if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, body);
+  if (flags.dryRun) return printDryRun(terminal, flags, body);
+  if (flags.json || flags.yaml) return printDocument(terminal, flags, body);
   const { Meta: meta } = body as { readonly Meta: { readonly versions?: readonly Fields[] } | null };
   terminal.print(`API ${id} is converted`);
   for (const { name, id: versionId } of meta?.versions ?? []) terminal.print(`version ${name} is API ${versionId}`);
@@ -184,7 +187,8 @@ async function setActive(terminal: Terminal, id: string, active: boolean, flags:
   const query = flags.dryRun ? { dryRun: 'true' } : {};
   const place = isClassic ? path(id) : `/api/apis/${kind}/${encodeURIComponent(id)}`;
   const answer = await client.send('PATCH', place, { body, headers, query });
-  if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, answer.body);
+  if (flags.dryRun) return printDryRun(terminal, flags, answer.body);
+  if (flags.json || flags.yaml) return printDocument(terminal, flags, answer.body);
   terminal.print(`API ${id} is ${active ? 'active' : 'not active'}`);
 }
 

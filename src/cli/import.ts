@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../domain/event.ts';
 import { at, isObject, textAt } from '../../domain/json.ts';
 import { ClientError } from '../management/client.ts';
 import { type ConnectionFlags, connect, withConnection } from './connection.ts';
+import { printDryRun } from './dry-run.ts';
 import { ServerError, UsageError } from './failure.ts';
 import { parsed, readInput } from './json-input.ts';
 import { type OutputFlags, printDocument, withOutput } from './output.ts';
@@ -84,7 +85,8 @@ async function run(terminal: Terminal, source: string, flags: Flags): Promise<vo
   const request = { body: given, headers, query };
   const { body } = await inFlags(connect(terminal, flags).send('POST', path, request));
   if (isClassic(document)) tellLosses(terminal, source, at(body as JsonObject, 'Meta', 'warnings'));
-  if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, body);
+  if (flags.dryRun) return printDryRun(terminal, flags, body);
+  if (flags.json || flags.yaml) return printDocument(terminal, flags, body);
   const { ID: id } = body as { readonly ID?: string };
   terminal.print(String(id));
   terminal.printError(`See it with: svc api show ${id}`);

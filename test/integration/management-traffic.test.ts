@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { notVersioned } from '../../domain/analytics-record.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { HeadsQuery, RecordedHead } from '../../domain/recorded-heads.ts';
+import { svc } from '../support/cli.ts';
 import { openApi } from '../support/documents.ts';
 import { json, named } from '../support/management-refusals.ts';
 import { orgId, startTestManagement, type TestManagement } from '../support/management-server.ts';
@@ -154,6 +155,20 @@ describe('traffic in dry runs', () => {
       one,
     );
     expect(await traffic('DELETE', '/api/apis/kinds-classic?dryRun=true')).to.deep.equal(one);
+  });
+  it('is a line on the standard error of the command line, unless a program reads', async () => {
+    await create('said');
+    recorded = [head('/said/a'), head('/said/b')];
+    const env = { SVC_TOKEN: management.token, SVC_URL: management.url };
+    const said = (...args: readonly string[]) => svc(['api', 'deactivate', 'said', '--dry-run', ...args], { env });
+    const { code, out, err } = await said();
+    expect(err).to.equal(
+      'Of 2 requests of the last hour 2 would be routed, 0 let in, 0 limited, 0 validated in another way\n',
+    );
+    expect([code, JSON.parse(out)]).to.have.nested.property('1.Meta.traffic.sample', 2);
+    expect((await said('--json')).err).to.equal('');
+    recorded = [];
+    expect((await said()).err).to.equal('');
   });
   it('is no part of a real write, whoever asks for a representation, nor of a refusal', async () => {
     const path = await create('written');

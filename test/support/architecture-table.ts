@@ -185,6 +185,7 @@ export const families: readonly Family[] = [
       'connection.ts',
       'declared.ts',
       'declared-changes.ts',
+      'dry-run.ts',
       'failure.ts',
       'fleet.ts',
       'json-input.ts',
