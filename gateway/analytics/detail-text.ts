@@ -2,13 +2,13 @@
 import type { ApiDefinition } from '../../domain/api/definition.ts';
 import { withoutKeys } from '../../domain/key-text.ts';
 import type { DetailPart, DetailRules } from '../../domain/record-detail.ts';
-import { mask } from '../../domain/secret-places.ts';
 import type { CopiedBody } from '../http/body-copy.ts';
 import type { WrittenDetail } from '../http/context.ts';
 import { shownHeaders, shownTarget } from '../http/credentials.ts';
 import { HeaderNames, headerValues, type RawHeaders, withoutHeaders } from '../http/headers.ts';
 import { codingsOf, decoded } from './decode.ts';
 import { type JsonPath, jsonPath, withoutPaths } from './json-paths.ts';
+import { secretsOf, withoutBeginnings, withoutSecrets } from './repeated-secrets.ts';
 
 /** The rules of an API, taken apart once. */
 export type DetailPlan = {
@@ -24,8 +24,8 @@ type Message = { readonly start: string; readonly headers: RawHeaders; readonly 
 export type SeenExchange = {
   readonly request: Message & { readonly target: string; readonly end: string };
   readonly response: Message | undefined;
-  /** The credential that let the request in, wherever it stands once more; '' when there was none. */
-  readonly secret: string;
+  /** That let the request in; '' when there was none. */
+  readonly credential: string;
 };
 
 export const planOf = (rules: DetailRules, authentication: DetailPlan['authentication']): DetailPlan => ({
@@ -59,13 +59,14 @@ function fits([first = '', ...between]: readonly string[], text: string): boolea
 }
 
 export async function writtenDetail(
-  { request, response, secret }: SeenExchange,
+  { request, response, credential }: SeenExchange,
   plan: DetailPlan,
 ): Promise<WrittenDetail> {
   const { start, target, end } = request;
+  const secrets = secretsOf({ ...request, credential }, plan);
   const line = `${start}${shownTarget(target, plan.authentication)}${end}`;
-  const asked = await written({ ...request, start: line }, plan, { side: 'req', secret });
-  const answered = response ? await written(response, plan, { side: 'res', secret }) : nothing;
+  const asked = await written({ ...request, start: line }, plan, { side: 'req', secrets });
+  const answered = response ? await written(response, plan, { side: 'res', secrets }) : nothing;
   const truncated = { request: asked.missing, response: answered.missing };
   return {
     raw_request: asked.text,
@@ -78,18 +79,18 @@ type Written = { readonly text: string; readonly missing: number };
 
 const nothing: Written = { text: '', missing: 0 };
 
-type Side = { readonly side: 'req' | 'res'; readonly secret: string };
+type Side = { readonly side: 'req' | 'res'; readonly secrets: readonly string[] };
 
-async function written({ start, headers, body }: Message, plan: DetailPlan, { side, secret }: Side): Promise<Written> {
+async function written({ start, headers, body }: Message, plan: DetailPlan, { side, secrets }: Side): Promise<Written> {
   const has = (part: 'headers' | 'body'): boolean => plan.rules.parts.includes(`${side}.${part}` satisfies DetailPart);
   if (!has('headers') && !has('body')) return nothing;
   const codings = codingsOf(headerValues(headers, 'content-encoding').join(','));
   const contentType = headerValues(headers, 'content-type').join(',');
-  const shown = has('body') ? await bodyText({ body, contentType, codings }, plan, secret) : nothing;
+  const shown = has('body') ? await bodyText({ body, contentType, codings }, plan, secrets) : nothing;
   // The body stands there neither in chunks nor encoded.
   const told = withoutHeaders(headers, codings.length > 0 ? ofCoding : ofFraming);
   const lines = has('headers') ? shownHeaders(told, plan.authentication, plan.hidden) : [];
-  const head = withoutSecret(withoutKeys(`${[start, ...lines].join('\r\n')}\r\n\r\n`), secret);
+  const head = withoutSecrets(withoutKeys(`${[start, ...lines].join('\r\n')}\r\n\r\n`), secrets);
   return { text: Buffer.from(head + shown.text, 'latin1').toString('base64'), missing: shown.missing };
 }
 
@@ -99,7 +100,11 @@ const ofCoding = new HeaderNames(['transfer-encoding', 'content-encoding', 'cont
 type Body = { readonly body: CopiedBody; readonly contentType: string; readonly codings: readonly string[] };
 
 /** A letter stands for a byte. */
-async function bodyText({ body, contentType, codings }: Body, plan: DetailPlan, secret: string): Promise<Written> {
+async function bodyText(
+  { body, contentType, codings }: Body,
+  plan: DetailPlan,
+  secrets: readonly string[],
+): Promise<Written> {
   const { rules, paths, isKept } = plan;
   const { maxBodyBytes } = rules;
   const { total } = body;
@@ -111,10 +116,10 @@ async function bodyText({ body, contentType, codings }: Body, plan: DetailPlan, 
   // What cannot be read whole cannot be redacted.
   const redacted = isChecked ? (missing > 0 ? undefined : redactedJson(plain.bytes, paths)) : plain.bytes;
   if (!redacted) return left(total);
-  const text = withoutSecret(withoutKeys(redacted.toString('latin1')), secret);
+  const text = withoutSecrets(withoutKeys(redacted.toString('latin1')), secrets);
   const cut = missing + Math.max(0, text.length - maxBodyBytes);
   if (cut === 0) return { text, missing: 0 };
-  return { text: `${withoutBeginning(text.slice(0, maxBodyBytes), secret)}\n[cut: ${cut} bytes]`, missing: cut };
+  return { text: `${withoutBeginnings(text.slice(0, maxBodyBytes), secrets)}\n[cut: ${cut} bytes]`, missing: cut };
 }
 
 const left = (total: number): Written => ({ text: `[left out: ${total} bytes]`, missing: total });
@@ -128,22 +133,4 @@ function redactedJson(bytes: Buffer, paths: readonly JsonPath[]): Buffer | undef
   } catch {
     return undefined; // No JSON: it is left out whole, and the record says so.
   }
-}
-
-/** A shorter word is no secret that can be told from the words around it. */
-const shortestSecret = 8;
-
-/** Upstreams repeat what they were sent. */
-function withoutSecret(text: string, secret: string): string {
-  if (secret.length < shortestSecret) return text;
-  const forms = new Set([Buffer.from(secret).toString('latin1'), secret, encodeURIComponent(secret)]);
-  return [...forms].reduce((shown, form) => shown.replaceAll(form, mask), text);
-}
-
-/** Without what the cut has left of a secret at the end. */
-function withoutBeginning(text: string, secret: string): string {
-  for (let length = secret.length - 1; length >= shortestSecret; length--) {
-    if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}${mask}`;
-  }
-  return text;
 }

@@ -69,7 +69,7 @@ function pending(context: Context, copies: Detail, plan: DetailPlan): PendingDet
       headers: answer.headers,
       body: response,
     },
-    secret: token,
+    credential: token,
   };
   return {
     bytes: heldBytes(seen, plan.rules),

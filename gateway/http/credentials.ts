@@ -20,17 +20,16 @@ export const isCredentialHeader = (name: string, authentication: Authentication)
     return isHeader || (cookie !== undefined && name === 'cookie');
   }) === true;
 
-/**
- * Headers, a line each: a mask for those whose name says that a secret is in them, that the API reads a credential from,
- * or that are named; and for its parameters, in addresses that a header tells.
- */
+/** Its name says that a secret is in it, the API reads a credential from it, or it is named. */
+export const isHiddenHeader = (name: string, authentication: Authentication, named?: HeaderNames): boolean =>
+  isSecretHeader(name) || isCredentialHeader(name.toLowerCase(), authentication) || named?.has(name) === true;
+
+/** Headers, a line each: a mask for those that are hidden, and for parameters of the API in addresses that a header tells. */
 export function shownHeaders(headers: RawHeaders, authentication: Authentication, named?: HeaderNames): string[] {
   const lines: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const [name = '', value = ''] = [headers[i], headers[i + 1]];
-    const isSecret =
-      isSecretHeader(name) || isCredentialHeader(name.toLowerCase(), authentication) || named?.has(name) === true;
-    lines.push(`${name}: ${isSecret ? mask : shownTarget(value, authentication)}`);
+    lines.push(`${name}: ${isHiddenHeader(name, authentication, named) ? mask : shownTarget(value, authentication)}`);
   }
   return lines;
 }

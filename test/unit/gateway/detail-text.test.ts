@@ -26,7 +26,7 @@ async function written({ headers = json, body = '', target = '/a', secret = '', 
   const seen: SeenExchange = {
     request: { start: 'POST ', target, end: ' HTTP/1.1', headers, body: copied },
     response: { start: 'HTTP/1.1 200 OK', headers, body: copied },
-    secret,
+    credential: secret,
   };
   const detail = await writtenDetail(
     seen,
@@ -53,7 +53,7 @@ describe('the detail of a record', () => {
     const body = { bytes: Buffer.alloc(0), total: 0 };
     const request = { start: 'GET ', target: '/', end: ' HTTP/1.1', headers: [], body };
     const plan = planOf(defaultRecording.detail, undefined);
-    const detail = await writtenDetail({ request, response: undefined, secret: '' }, plan);
+    const detail = await writtenDetail({ request, response: undefined, credential: '' }, plan);
     expect(detail.raw_response).to.equal('');
   });
 
@@ -87,6 +87,20 @@ describe('the detail of a record', () => {
         },
         '{"pw":"***"}',
       ],
+      ...(
+        [
+          ['a header', ['X-Token', 'the-secret-told'], '/', 'the-secret-told'],
+          ['a header behind its scheme', ['Authorization', 'Bearer the-secret-told'], '/', 'the-secret-told'],
+          ['a cookie', ['Cookie', 'a=b; sid=the-secret-told'], '/', 'the-secret-told'],
+          ['the parameter', [], '/?k=the-secret%20told', 'the-secret told'],
+          ['what JSON escapes', ['X-Token', 'the-secret"told'], '/', 'the-secret"told'],
+          ['letters beyond ASCII', ['X-Token', 'the-secret-töld'], '/', 'the-secret-töld'],
+        ] as const
+      ).map(([name, header, target, value]): readonly [string, Given, string] => [
+        `${name} that a body repeats`,
+        { headers: [...json, ...header], target, body: JSON.stringify({ seen: value }), authentication },
+        '{"seen":"***"}',
+      ]),
       [
         'what a cut leaves of the credential',
         {
