@@ -109,6 +109,7 @@ const ofOtherHandlers = /^server\.eventHandlers\[\]\.(?:bodyTemplate|functionNam
 /** What an outer block says holds for what is inside, unless that has a row of its own. */
 function shownEffect(path: string, steps: readonly string[]): string {
   if (stored.test(path)) return 'stored';
+  if (path === 'upstream.retry.enabled') return 'run';
   if (ofOtherSchemes.test(path)) return '`not_offered`';
   if (path.endsWith('.securityProcessingMode') || ofOtherHandlers.test(path)) return '`no_effect`';
   const effects = steps.map((_, index) => effectOf(steps.slice(0, index + 1))).filter((effect) => effect !== undefined);

@@ -83,6 +83,8 @@ export type ApiDefinition = {
     readonly preserveTrailingSlash: boolean;
     /** Deadline up to the response headers and between two chunks of the body; 0 = none. */
     readonly timeoutMs: number;
+    /** Whether a request goes out once more when its connection turns out to be dead and that is safe. */
+    readonly resends: boolean;
   };
   /** Absent = keyless. Without a scheme in the document it is the token scheme on the header `Authorization`. */
   readonly authentication?: {

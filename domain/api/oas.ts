@@ -72,6 +72,7 @@ function readUpstream(upstream: JsonObject): ApiDefinition['upstream'] {
   const url = textAt(upstream, 'url');
   const rateLimit = readRateLimit(upstream['rateLimit']);
   const timeout = objectAt(upstream, 'enforceTimeout');
+  const retry = objectAt(upstream, 'retry');
   return {
     ...(url ? { url } : {}),
     ...(rateLimit ? { rateLimit } : {}),
@@ -79,6 +80,8 @@ function readUpstream(upstream: JsonObject): ApiDefinition['upstream'] {
     preserveTrailingSlash: isOn(upstream['preserveTrailingSlash']),
     // An empty text says nothing (api-definition design 0.7); who wants to wait for ever says 0s.
     timeoutMs: (isOn(timeout) ? durationMs(textAt(timeout, 'duration') ?? '') : undefined) ?? defaultUpstreamTimeoutMs,
+    // On unless it is switched off (api-definition design 10.1).
+    resends: retry?.['enabled'] !== false && retry?.['attempts'] !== 0,
   };
 }
 

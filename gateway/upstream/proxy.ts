@@ -205,7 +205,10 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
   }
 
   #mayRetry(error: Error): boolean {
-    if (this.#isRetried || this.#isAnswered || this.#hasBody || !isStaleConnection(error)) return false;
+    const { target } = this.#options;
+    if (this.#isRetried || this.#isAnswered || !target.resends || !isStaleConnection(error)) return false;
+    // A body that was read whole can be sent once more.
+    if (this.#hasBody && this.#context.bufferedBody === undefined) return false;
     return idempotent.has(this.#context.head.method);
   }
 

@@ -19,6 +19,7 @@ export type Target = {
   readonly preserveHost: boolean;
   readonly preserveTrailingSlash: boolean;
   readonly timeoutMs: number;
+  readonly resends: boolean;
   /** Basic authentication, from the user info of the URL; it takes the place of what the client sends. */
   readonly authorization?: string;
 };
@@ -42,6 +43,7 @@ export function targetOf({ upstream, stripListenPath }: ApiDefinition): Target |
     preserveHost: upstream.preserveHostHeader,
     preserveTrailingSlash: upstream.preserveTrailingSlash,
     timeoutMs: upstream.timeoutMs,
+    resends: upstream.resends,
     ...basicOf(url),
   };
 }

@@ -171,6 +171,32 @@ describe('a request that goes wrong', () => {
     expect(await status('GET')).to.equal(200);
     expect(await status('DELETE')).to.equal(200);
     expect(await status('POST')).to.equal(502);
+    for (const retry of [{ enabled: false }, { enabled: true, attempts: 0 }]) {
+      await gateway.put('stale', apiFor('stale', upstream.url, { upstream: { retry } }));
+      expect(await status('GET')).to.equal(502);
+    }
+  });
+
+  it('is sent once more with a body that a step has read', async () => {
+    const bodies: string[] = [];
+    await using upstream = await rawUpstream((socket) => {
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk.toString();
+        if (!text.endsWith('a=1')) return;
+        text = '';
+        // The second request comes over the connection of the first.
+        if (bodies.push('a=1') === 2) socket.resetAndDestroy();
+        else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      });
+    });
+    const add = [{ name: 'X-A', value: '$svc_context.request_data_a' }];
+    const global = { contextVariables: { enabled: true }, transformRequestHeaders: { enabled: true, add } };
+    await gateway.put('form', apiFor('form', upstream.url, { global }));
+    const put = () => fetch(`${gateway.url}/form/`, { method: 'PUT', body: new URLSearchParams({ a: '1' }) });
+    await (await put()).text();
+    expect((await put()).status).to.equal(200);
+    expect(bodies).to.deep.equal(['a=1', 'a=1', 'a=1']);
   });
 
   it('ends at the upstream when its client leaves, and is recorded as 499', async () => {
