@@ -2,6 +2,7 @@
 import { drain } from './body.ts';
 import type { Context } from './context.ts';
 import type { Answer } from './errors.ts';
+import { withoutHeaders } from './headers.ts';
 import { STATUS_CODES } from './node-http.ts';
 
 /** Sends an answer of the gateway's own and notes why. */
@@ -29,6 +30,7 @@ export function writeAnswerHead(context: Context): void {
   const { response, answer, answerHeaders, route } = context;
   if (!answer) throw new Error('There is no answer to write.');
   let { headers } = answer;
+  if (context.withheld) headers = withoutHeaders(headers, context.withheld);
   if (answerHeaders.length > 0) headers = replaced(headers, answerHeaders);
   if (route.definition.revisionHeader) headers = replaced(headers, ['x-svc-config-revision', context.revision]);
   answer.headers = headers;

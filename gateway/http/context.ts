@@ -9,6 +9,7 @@ import type { BodyCopy } from './body-copy.ts';
 import type { Connection } from './connections.ts';
 import { type Answer, type Failure, type RefusalCode, refusal } from './errors.ts';
 import type { Head } from './head.ts';
+import type { HeaderNames } from './headers.ts';
 import type { Lease } from './lease.ts';
 import type { ToldLimit } from './limits.ts';
 
@@ -139,6 +140,8 @@ export class Context {
   token = '';
   /** Headers of the answer that steps of the request half set: they replace the same names, whoever answers. */
   readonly answerHeaders: string[] = [];
+  /** Headers that the answer must not have, whoever answers. */
+  withheld: HeaderNames | undefined;
   /** Limits that the request has met, as its client is told of them. */
   limits: readonly ToldLimit[] = noLimits;
   limitsAt = 0;

@@ -2,7 +2,7 @@
 import type { Cors } from '../../domain/api/definition.ts';
 import type { Context, Step } from '../http/context.ts';
 import type { Answer } from '../http/errors.ts';
-import { headerValue } from '../http/headers.ts';
+import { HeaderNames, headerValue } from '../http/headers.ts';
 import type { Log } from '../ports.ts';
 
 /** The definition with its defaults applied; `undefined` origins and headers mean any. */
@@ -35,13 +35,22 @@ export function cors(definition: Cors, apiId: string, log: Log): Step {
     if (origin === undefined) return undefined;
     const isAllowed = allowsOrigin(rules, origin) && allowsMethod(rules, context.head.method);
     note(isAllowed, 'request', origin);
-    if (isAllowed) {
-      context.answerHeaders.push('Access-Control-Allow-Origin', rules.origins ? origin : '*');
-      if (rules.always.length > 0) context.answerHeaders.push(...rules.always);
+    if (!isAllowed) {
+      // An upstream that lets everybody in does not undo what the API says.
+      context.withheld = ofCors;
+      return undefined;
     }
+    context.answerHeaders.push('Access-Control-Allow-Origin', rules.origins ? origin : '*');
+    if (rules.always.length > 0) context.answerHeaders.push(...rules.always);
     return undefined;
   };
 }
+
+const ofCors = new HeaderNames(
+  ['Allow-Origin', 'Allow-Credentials', 'Expose-Headers', 'Allow-Methods', 'Allow-Headers', 'Max-Age'].map(
+    (name) => `Access-Control-${name}`,
+  ),
+);
 
 const defaultMethods = ['GET', 'POST', 'HEAD'];
 const defaultHeaders = ['accept', 'content-type', 'x-requested-with'];

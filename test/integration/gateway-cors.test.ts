@@ -140,6 +140,27 @@ describe('cross-origin rules', () => {
       }
     });
 
+    const refused: readonly [name: string, init: RequestInit, isMarked: boolean][] = [
+      ['another origin', { headers: { origin: 'https://x' } }, false],
+      ['a method that is not listed', { method: 'PUT', headers: { origin: allowed } }, false],
+      ['a listed origin', { headers: { origin: allowed } }, true],
+    ];
+    for (const [name, init, isMarked] of refused) {
+      it(`is not undone by an upstream that lets everybody in: ${name}`, async () => {
+        await using upstream = await httpUpstream((_, response) => {
+          response
+            .writeHead(200, { 'Access-Control-Allow-Origin': '*', 'access-control-allow-credentials': 'true' })
+            .end();
+        });
+        const global = { cors: { enabled: true, allowedOrigins: [allowed], allowCredentials: true } };
+        await put(global, {}, upstream.url);
+        const answer = await call(init);
+        expect(answer.status).to.equal(200);
+        expect(answer.headers.get(origin)).to.equal(isMarked ? allowed : null);
+        expect(answer.headers.get('access-control-allow-credentials')).to.equal(isMarked ? 'true' : null);
+      });
+    }
+
     it('lets OPTIONS through untouched with passthrough, without any step', async () => {
       await using upstream = await httpUpstream((incoming, response) => {
         response
