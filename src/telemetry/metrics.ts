@@ -60,8 +60,13 @@ export function createMetrics({ version, now = Date.now }: MetricsOptions): Metr
   made.gauge('svc_build_info').set({ version, node_version: process.version }, 1);
   // Read at each scrape, in this order.
   const looks: (() => Promise<void>)[] = [];
+  let appends: AppendMeter | undefined;
   return {
-    appends: appendMeter(made),
+    // Where nobody appends there are no such series.
+    get appends() {
+      appends ??= appendMeter(made);
+      return appends;
+    },
     watchStore: (store) => void looks.push(storeLook(made, store)),
     watchProjections: (projector) => void looks.push(projectionLook(made, projector)),
     watchAnchors: (store) => void looks.push(anchorLook(made, store, now)),

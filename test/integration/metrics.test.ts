@@ -64,6 +64,7 @@ describe('metrics', () => {
       expect([answer.status, answer.headers.get('content-type')?.split(';')[0]]).to.deep.equal([200, 'text/plain']);
       return new Map([...seriesOf(await answer.text())].filter(([name]) => /^svc_(config|gateway)/.test(name)));
     };
+    expect((await metrics.text()).text).not.to.match(/svc_(store|projection)/);
     expect([...(await scrape())]).to.have.deep.members([
       ['svc_config_revision', 0],
       ['svc_config_apis_loaded', 0],
