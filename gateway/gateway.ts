@@ -300,6 +300,7 @@ class RunningGateway implements Gateway {
         position: this.#progress.position,
         revision: this.#revision,
       },
+      ...{ records: this.#recorder?.standing, unkept: this.#subscription.unkept },
       ...{ events: this.events.standing, nowMs: this.#options.clock.monotonic() },
     };
   }

@@ -1,6 +1,7 @@
 /** What a node says of itself: readiness, health, what it runs, and the report to management. Plain data from plain data. */
 import type { NodeError } from '../domain/gateway-node.ts';
 import { withMask } from '../domain/secret-places.ts';
+import type { RecorderStanding } from './analytics/recorder.ts';
 import type { Compiled } from './compile.ts';
 import type { EventStanding } from './events/gateway-events.ts';
 import type { GatewayReport, ReloadReport, SnapshotSource } from './feed/feed.ts';
@@ -21,6 +22,10 @@ export type Standing = {
   readonly maxStalenessMs: number | undefined;
   readonly trouble: FeedTrouble | undefined;
   readonly events: EventStanding;
+  /** Undefined where nothing is recorded. */
+  readonly records: RecorderStanding | undefined;
+  /** Why the disk does not have the configuration. */
+  readonly unkept: string | undefined;
   /** Monotonic. */
   readonly nowMs: number;
 };
@@ -60,11 +65,13 @@ const silentTooLongMs = 60_000;
 const troubledTooLongMs = 30_000;
 
 export function healthOf(standing: Standing): Health {
-  const { version, compiled, source, position, silentMs, ageMs, trouble, nowMs, events } = standing;
+  const { version, compiled, source, position, silentMs, ageMs, trouble, nowMs, events, records, unkept } = standing;
   const rejected = compiled?.rejected.length ?? 0;
   const isTroubled = trouble !== undefined && nowMs - trouble.sinceMs > troubledTooLongMs;
   const isFeedSilent = silentMs === undefined || silentMs > silentTooLongMs || isTroubled;
-  const isDoubtful = rejected > 0 || isFeedSilent || isStale(standing) || events.isOpen === false;
+  const others = { ...diskHealth(unkept), ...recordHealth(records), ...eventHealth(events) };
+  const isDoubtful =
+    rejected > 0 || isFeedSilent || isStale(standing) || Object.values(others).some(({ status }) => status === 'warn');
   const heard = silentMs === undefined ? 'never answered' : `answered ${Math.round(silentMs)} ms ago`;
   return {
     status: compiled === undefined ? 'fail' : isDoubtful ? 'warn' : 'pass',
@@ -80,7 +87,7 @@ export function healthOf(standing: Standing): Health {
         componentType: 'component',
         output: trouble ? clear(`${trouble.code}: ${trouble.message}`) : heard,
       },
-      ...eventHealth(events),
+      ...others,
     },
   };
 }
@@ -89,8 +96,31 @@ export function healthOf(standing: Standing): Health {
 export const helloOf = ({ trouble, ...standing }: Standing): Health =>
   healthOf({ ...standing, trouble: trouble && { ...trouble, message: 'the control listener says more' } });
 
+type Parts = Readonly<Record<string, { readonly status: 'pass' | 'warn' } & Readonly<Record<string, unknown>>>>;
+
+/** What runs is in memory; a start without management begins with what the disk has. */
+const diskHealth = (unkept: string | undefined): Parts => ({
+  disk: {
+    status: unkept === undefined ? 'pass' : 'warn',
+    componentType: 'datastore',
+    output: unkept === undefined ? 'keeps the configuration' : `does not take the configuration: ${unkept}`,
+  },
+});
+
+/** By the step of the ladder (pump design 8.3). */
+const recordSteps = ['whole', 'without details', 'sampled', 'dropped'] as const;
+
+function recordHealth(records: RecorderStanding | undefined): Parts {
+  if (!records) return {};
+  const { waiting, step, isRefused } = records;
+  const status = step > 0 || isRefused ? 'warn' : 'pass';
+  return {
+    analytics: { status, componentType: 'datastore', output: { waiting, records: recordSteps[step], isRefused } },
+  };
+}
+
 /** Handlers of events, as soon as there are some. */
-function eventHealth({ isOpen, waiting, counts }: EventStanding): Readonly<Record<string, unknown>> {
+function eventHealth({ isOpen, waiting, counts }: EventStanding): Parts {
   if (isOpen === undefined) return {};
   const output = isOpen ? { waiting, ...counts } : 'the outbox does not open';
   return { events: { status: isOpen ? 'pass' : 'warn', componentType: 'datastore', output } };

@@ -32,6 +32,9 @@ const watermarkMs = 10;
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
 
+/** `isRefused`: the log does not take what waits. */
+export type RecorderStanding = { readonly waiting: number; readonly step: Step; readonly isRefused: boolean };
+
 export class Recorder {
   /** For what requests under way hold of their bodies. */
   readonly copies: CopyBudget;
@@ -46,6 +49,7 @@ export class Recorder {
   #flushTimer: NodeJS.Timeout | undefined;
   #watermarkTimer: NodeJS.Timeout | undefined;
   #isStopped = false;
+  #isRefused = false;
   /** Given up at the end of a stop, so that no retry goes on for ever. */
   readonly #giveUp = new AbortController();
 
@@ -62,6 +66,10 @@ export class Recorder {
       previousEpoch: lane.previousEpoch,
     };
     this.#sending = this.#append(this.#frame(1, 0, [], [start, ...lane.lost])).finally(() => this.#sent());
+  }
+
+  get standing(): RecorderStanding {
+    return { waiting: this.#ring.records, step: this.#step, isRefused: this.#isRefused };
   }
 
   /** Called once per request, after its answer; never waits. The record is built with the number that it gets. */
@@ -158,8 +166,11 @@ export class Recorder {
     const { lane, log } = this.#options;
     for (let pauseMs = firstPauseMs; !this.#giveUp.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
-        return await lane.append(frame, { durable: false });
+        await lane.append(frame, { durable: false });
+        this.#isRefused = false;
+        return;
       } catch (error) {
+        this.#isRefused = true;
         log.error('the record log refused a frame', { first: frame.first, last: frame.last, error });
         await pause(pauseMs, undefined, { signal: this.#giveUp.signal }).catch(ignore);
       }

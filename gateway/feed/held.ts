@@ -45,11 +45,18 @@ function keyChange(change: GatewayChange): readonly KeyChange[] {
   return object.kind === 'key' ? [{ op: 'upsert', object }] : [];
 }
 
-/** How many APIs, and how many objects altogether. */
-export const countsOf = (held: HeldSnapshot) => ({
-  APIs: [...objectsOfKind(held.objects, 'api')].length,
-  objects: sizeOf(held),
-});
+export type Shrinking = { readonly what: 'APIs' | 'objects'; readonly before: number; readonly after: number };
+
+/** That more than half is gone, of the APIs or of everything: ten APIs are few among a hundred thousand keys, and all that is served. */
+export function shrinkingOf(from: HeldSnapshot, to: HeldSnapshot): Shrinking | undefined {
+  const counts: readonly Shrinking[] = [
+    { what: 'APIs', before: apisIn(from), after: apisIn(to) },
+    { what: 'objects', before: sizeOf(from), after: sizeOf(to) },
+  ];
+  return counts.find(({ before, after }) => before > 1 && after < before / 2);
+}
+
+const apisIn = ({ objects }: HeldSnapshot): number => [...objectsOfKind(objects, 'api')].length;
 
 export const sizeOf = ({ objects, keys }: HeldSnapshot): number => Object.keys(objects).length + keys.size;
 

@@ -5,7 +5,7 @@ import type { Clock, Log } from '../ports.ts';
 import { type Feed, FeedRefusal, type SnapshotSource } from './feed.ts';
 import type { Generation, Provenance } from './generation.ts';
 import type { Generations, KeptGeneration } from './generations.ts';
-import { countsOf, follow, type HeldSnapshot, hold } from './held.ts';
+import { follow, type HeldSnapshot, hold, shrinkingOf } from './held.ts';
 import { isLong, provenanceOf, withStep } from './provenance.ts';
 import type { SignedSnapshot } from './signed.ts';
 import { areChanges, isSnapshot } from './snapshot-shape.ts';
@@ -65,6 +65,7 @@ export class Subscription {
   #confirmedMs = Number.NEGATIVE_INFINITY;
   /** Of what came from disk, wall clock. */
   #currentMs: number | undefined;
+  #unkept: string | undefined;
   #trouble: FeedTrouble | undefined;
   #failures = 0;
 
@@ -112,6 +113,11 @@ export class Subscription {
     if (!this.#snapshot) return undefined;
     if (this.silentMs !== undefined) return this.silentMs;
     return this.#currentMs === undefined ? undefined : Math.max(0, this.#options.clock.now() - this.#currentMs);
+  }
+
+  /** Why the disk does not have what runs; undefined when it has. */
+  get unkept(): string | undefined {
+    return this.#unkept;
   }
 
   get trouble(): FeedTrouble | undefined {
@@ -249,16 +255,10 @@ export class Subscription {
 
   /** A valid answer that takes most of the APIs away is applied, and said aloud. */
   #alarmOnShrink(next: HeldSnapshot): void {
-    if (!this.#snapshot) return;
-    const counts = countsOf(this.#snapshot);
-    const left = countsOf(next);
-    // Ten APIs are few among a hundred thousand keys, and all that is served.
-    for (const what of ['APIs', 'objects'] as const) {
-      const [before, after] = [counts[what], left[what]];
-      if (before <= 1 || after >= before / 2) continue;
-      this.#options.log.error(`the configuration lost more than half of its ${what}`, { before, after });
-      return;
-    }
+    const shrinking = this.#snapshot && shrinkingOf(this.#snapshot, next);
+    if (!shrinking) return;
+    const { what, ...counts } = shrinking;
+    this.#options.log.error(`the configuration lost more than half of its ${what}`, counts);
   }
 
   /** What changes meanwhile comes in one answer: the first change of a burst is served at once, the rest together. */
@@ -300,10 +300,14 @@ export class Subscription {
     while (this.#toSave) {
       const generation = this.#toSave;
       this.#toSave = undefined;
-      const bytes = await generations.save(generation).catch((error: unknown) => {
+      let bytes = 0;
+      try {
+        bytes = await generations.save(generation);
+        this.#unkept = undefined;
+      } catch (error) {
         log.error('the configuration could not be kept on disk', { error });
-        return 0;
-      });
+        this.#unkept = (error as NodeJS.ErrnoException).code ?? 'failed';
+      }
       // While many changes of a large configuration come in, not each is written. A stop writes the last one.
       const restMs = Math.min(longestRestMs, Math.max(0, bytes - smallBytes) / bytesPerRestMs);
       if (restMs > 0) await pause(restMs, undefined, { signal: this.#ending.signal }).catch(ignore);

@@ -1,10 +1,12 @@
 /** What a node says of itself, to those who ask and to management; and that it goes on serving whatever it says. */
+import { rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { FeedRefusal, type GatewayReport } from '../../gateway/feed/feed.ts';
 import type { Clock } from '../../gateway/ports.ts';
 import type { ApiObject } from '../../projections/gateway-snapshot.ts';
 import { eventually } from '../support/eventually.ts';
 import { MemoryFeed, positionText } from '../support/gateway-feed.ts';
+import { ListLane } from '../support/gateway-lane.ts';
 import { apiFor, startTestGateway, startWithEcho, type TestGateway } from '../support/gateway-start.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -88,6 +90,54 @@ describe('readiness of a node', () => {
     clock.move(86_400_000);
     expect(await ready(gateway)).to.include({ code: 200 });
     expect(await body(`${gateway.control}/healthz`)).to.include({ status: 'warn' });
+  });
+});
+
+describe('health of a node', () => {
+  type Part = { readonly status: string; readonly output: unknown };
+  const health = async ({ control }: TestGateway) =>
+    (await body(`${control}/healthz`)) as { readonly status: string; readonly details: Record<string, Part> };
+
+  it('warns while the disk does not take the configuration, which is served all the same', async () => {
+    using folder = temporaryFolder('svc-disk-');
+    const place = folder.file('generations');
+    writeFileSync(place, 'in the way');
+    await using gateway = await startTestGateway({ directory: folder.path });
+    const position = await gateway.put('echo', apiFor('echo', 'http://127.0.0.1:1/'));
+    const told = await eventually(async () => {
+      const found = await health(gateway);
+      return found.details['disk']?.status === 'warn' ? found : undefined;
+    });
+    expect(told.status).to.equal('warn');
+    expect(told.details['disk']?.output).to.match(/^does not take the configuration: E[A-Z]+$/);
+    expect(gateway.gateway.applied()).to.include({ position });
+    rmSync(place);
+    await gateway.put('other', apiFor('other', 'http://127.0.0.1:1/'));
+    const later = await eventually(async () => {
+      const found = await health(gateway);
+      return found.details['disk']?.status === 'pass' ? found : undefined;
+    });
+    expect(later.status).to.equal('pass');
+  });
+
+  it('warns while the record log refuses what waits, and says of it nothing where nothing is recorded', async () => {
+    const lane = new ListLane();
+    await using gateway = await startWithEcho({ lane });
+    expect((await health(gateway)).details['analytics']).to.deep.include({
+      status: 'pass',
+      output: { waiting: 0, records: 'whole', isRefused: false },
+    });
+    lane.failures = Number.POSITIVE_INFINITY;
+    await fetch(`${gateway.url}/echo/`);
+    const told = await eventually(async () => {
+      const found = await health(gateway);
+      return found.details['analytics']?.status === 'warn' ? found : undefined;
+    });
+    expect(told).to.include({ status: 'warn' }).and.to.have.nested.property('details.analytics.output.isRefused', true);
+    lane.failures = 0;
+    await eventually(async () => (await health(gateway)).status === 'pass');
+    await using silent = await startTestGateway({ settings: { analytics: false } });
+    expect((await health(silent)).details).to.not.have.property('analytics');
   });
 });
 
