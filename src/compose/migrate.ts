@@ -1,6 +1,7 @@
 /** Copies a log from one engine to another: revisions, ids, metadata, times and hashes stay; positions are new (event-store design 15). */
 import type { AnchorEvent } from '../../domain/anchor.ts';
 import {
+  type Capabilities,
   type EventStore,
   type Position,
   padPosition,
@@ -9,6 +10,7 @@ import {
 } from '../../domain/event-store.ts';
 import { anchorStream, isAudited } from '../../domain/ids.ts';
 import type { SharedCells } from '../../domain/shared-cells.ts';
+import { openSeries } from '../../projections/commands.ts';
 import { anchorStartCell } from '../stores/integrity/anchorer.ts';
 import { chainBreak, noHash, type StreamEnd } from '../stores/integrity/hash-chain.ts';
 import { openLog } from '../stores/open.ts';
@@ -132,7 +134,7 @@ class Copy {
       let { target } = state;
       const audited = page.events.filter(({ stream }) => isAudited(stream));
       this.#leftBehind += page.events.length - audited.length;
-      for (const group of groups(audited)) {
+      for (const group of groups(audited, this.#target.can)) {
         target = await this.#append(source, group);
         if (source.can.gapless) onProgress(Number(group.at(-1)?.position), Number(head));
         else onProgress(this.#copied, this.#copied);
@@ -166,10 +168,11 @@ class Copy {
     return position;
   }
 
-  /** A key of a client stays known; a command that was appended in parts is known by its first. */
+  /** A key of a client stays known; a command that was appended in parts is known by the first of its last part. */
   async #commandId({ id, meta }: StoredEvent): Promise<string> {
     const { commandId } = meta;
-    if (commandId === undefined || (await this.#target.command(commandId))) return id;
+    if (commandId === undefined || meta['series'] === openSeries.series) return id;
+    if (await this.#target.command(commandId)) return id;
     return commandId;
   }
 
@@ -193,19 +196,27 @@ async function endBefore(source: EventStore, { stream, revision }: StoredEvent):
   return before && { revision: before.revision, hash: before.meta['hash'] ?? noHash };
 }
 
-/** One append has one time and one command, and each stream once. */
-function* groups(events: readonly StoredEvent[]): Generator<Group> {
+/** What a server that writes one stream at a time takes in one append is a MiB with all that goes around the payloads. */
+const maxSingleBytes = 512 * 1024;
+
+/** One append has one time and one command, and each stream once, or as little as the target takes at once. */
+function* groups(events: readonly StoredEvent[], { multiStream }: Pick<Capabilities, 'multiStream'>): Generator<Group> {
   let group: StoredEvent[] = [];
+  let bytes = 0;
   for (const event of events) {
     const last = group.at(-1);
+    bytes += event.data.byteLength;
+    const isBeyond = !multiStream && (last?.stream !== event.stream || bytes > maxSingleBytes);
     const isNew =
       last &&
-      (last.at.getTime() !== event.at.getTime() ||
+      (isBeyond ||
+        last.at.getTime() !== event.at.getTime() ||
         last.meta['commandId'] !== event.meta['commandId'] ||
         (last.stream !== event.stream && group.some(({ stream }) => stream === event.stream)));
     if (isNew) {
       yield group;
       group = [];
+      bytes = event.data.byteLength;
     }
     group.push(event);
   }

@@ -1,4 +1,5 @@
 /** A log copied to another engine is the same history: revisions, ids, times, hashes and anchors stay, and it goes on there. */
+import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { type EventStore, type StoredEvent, shortPosition } from '../../domain/event-store.ts';
 import { anchorStream, isAudited } from '../../domain/ids.ts';
@@ -8,8 +9,9 @@ import { openLog } from '../../src/stores/open.ts';
 import type { OpenedLog } from '../../src/stores/opened-log.ts';
 import { happen, withAnchorer } from '../support/audit-log.ts';
 import { svc } from '../support/cli.ts';
-import { append, event, readWholeLog, write } from '../support/event-store-events.ts';
+import { append, bytes, event, readWholeLog, write } from '../support/event-store-events.ts';
 import { failureOf } from '../support/event-store-failure.ts';
+import { startKurrentDouble } from '../support/kurrentdb-double.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 async function within<T>(url: string, work: (log: OpenedLog, clock: { nowMs: number }) => Promise<T>): Promise<T> {
@@ -56,6 +58,29 @@ describe('svc store migrate', () => {
     expect(a?.logId).to.not.equal(b?.logId);
     expect(result.from).to.deep.equal({ logId: a?.logId, position: shortPosition(original.at(-1)?.position ?? '') });
   });
+
+  for (const level of ['23.10', '26.1'] as const) {
+    it(`copies to and from KurrentDB ${level}, protocol double, whatever it writes at once`, async () => {
+      using folder = temporaryFolder('svc-migrate-');
+      const double = await startKurrentDouble({ level });
+      try {
+        const [from, back] = [`sqlite:${folder.file('a.db')}`, `sqlite:${folder.file('b.db')}`];
+        const original = await makeHistory(from, 20);
+        const large = { data: bytes(JSON.stringify({ text: randomBytes(300 * 1024).toString('base64') })) };
+        await within(from, ({ store }) =>
+          append(store, [write('org-large', 'noStream', event(large), event(large), event(large))]),
+        );
+        await migrate({ from, to: double.url });
+        await migrate({ from: double.url, to: back });
+        const copy = history(await readAll(back)).map((one) => ({ ...(one as StoredEvent), at: undefined }));
+        const whole = history(await readAll(from)).map((one) => ({ ...(one as StoredEvent), at: undefined }));
+        expect(copy).to.deep.equal(whole);
+        expect(whole).to.have.length(original.filter(({ stream }) => isAudited(stream)).length + 3);
+      } finally {
+        await double.stop();
+      }
+    }).timeout(20_000);
+  }
 
   it('answers at= by time as the source did, and knows the commands', async () => {
     using folder = temporaryFolder('svc-migrate-');
