@@ -59,6 +59,7 @@ const knownTypes: Readonly<Record<DomainEvent['type'], true>> = {
   GatewayDeregistered: true,
   GatewayConfigApplied: true,
   GatewayReloadRequested: true,
+  CacheFlushRequested: true,
   TokenIssued: true,
   TokenUpdated: true,
   TokenRotated: true,

@@ -1,4 +1,4 @@
-/** Gateway groups: requests that gateways take anew what is no change of the configuration. Events, commands, state, decide, evolve. */
+/** Gateway groups: requests that gateways take anew what is no change of the configuration, or forget what they keep. Events, commands, state, decide, evolve. */
 import type { Decider } from './decider.ts';
 import { never } from './event.ts';
 import { type ApiId, type GroupName, groupStream, type NodeId, type OrgId } from './ids.ts';
@@ -6,7 +6,7 @@ import { type ApiId, type GroupName, groupStream, type NodeId, type OrgId } from
 /** Who is asked: every gateway, those of a group, one of them, or all of them for one API. */
 export type ReloadScope = 'all' | { readonly group: GroupName } | { readonly node: NodeId } | { readonly api: ApiId };
 
-export type GatewayGroupEvent = {
+type ReloadRequested = {
   readonly type: 'GatewayReloadRequested';
   readonly orgId: OrgId;
   readonly reloadId: string;
@@ -18,9 +18,24 @@ export type GatewayGroupEvent = {
   readonly requestedAt: string;
 };
 
-export type GatewayGroupCommand = { readonly type: 'RequestReload' } & Omit<GatewayGroupEvent, 'type'>;
+/** Every gateway forgets the answers that it keeps of an API. `api` and not `apiId`: the API does not change. */
+type FlushRequested = {
+  readonly type: 'CacheFlushRequested';
+  readonly orgId: OrgId;
+  readonly flushId: string;
+  readonly api: ApiId;
+  /** RFC 3339 with ms. */
+  readonly requestedAt: string;
+};
 
-type Request = Pick<GatewayGroupEvent, 'reloadId' | 'requestedAt' | 'dropBundleCache'>;
+export type GatewayGroupEvent = ReloadRequested | FlushRequested;
+
+type ReloadCommand = { readonly type: 'RequestReload' } & Omit<ReloadRequested, 'type'>;
+type FlushCommand = { readonly type: 'FlushCache' } & Omit<FlushRequested, 'type'>;
+
+export type GatewayGroupCommand = ReloadCommand | FlushCommand;
+
+type Request = Pick<ReloadRequested, 'reloadId' | 'requestedAt' | 'dropBundleCache'>;
 
 /** The last request for each scope, by its name. */
 export type GatewayGroupState = { readonly requests: Readonly<Record<string, Request>> };
@@ -41,7 +56,7 @@ export const reloadStream = (scope: ReloadScope): string =>
 
 /** The request that this one repeats. */
 export function repeatedRequest(
-  { scope, requestedAt, dropBundleCache }: Pick<GatewayGroupCommand, 'scope' | 'requestedAt' | 'dropBundleCache'>,
+  { scope, requestedAt, dropBundleCache }: Pick<ReloadCommand, 'scope' | 'requestedAt' | 'dropBundleCache'>,
   { requests }: GatewayGroupState,
 ): Request | undefined {
   const before = requests[scopeName(scope)];
@@ -60,19 +75,26 @@ function decide(command: GatewayGroupCommand, state: GatewayGroupState): readonl
       const asked = { orgId, reloadId, scope, reason, dropBundleCache, requestedAt };
       return [{ type: 'GatewayReloadRequested', ...asked }];
     }
+    case 'FlushCache': {
+      // Never the same as the one before: an answer may have been kept between the two.
+      const { orgId, flushId, api, requestedAt } = command;
+      return [{ type: 'CacheFlushRequested', orgId, flushId, api, requestedAt }];
+    }
     default:
-      return never(command.type);
+      return never(command);
   }
 }
 
-function evolve({ requests }: GatewayGroupState, event: GatewayGroupEvent): GatewayGroupState {
+function evolve(state: GatewayGroupState, event: GatewayGroupEvent): GatewayGroupState {
   switch (event.type) {
     case 'GatewayReloadRequested': {
       const { reloadId, requestedAt, dropBundleCache, scope } = event;
-      return { requests: { ...requests, [scopeName(scope)]: { reloadId, requestedAt, dropBundleCache } } };
+      return { requests: { ...state.requests, [scopeName(scope)]: { reloadId, requestedAt, dropBundleCache } } };
     }
+    case 'CacheFlushRequested':
+      return state;
     default:
-      return never(event.type);
+      return never(event);
   }
 }
 

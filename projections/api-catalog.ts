@@ -39,6 +39,11 @@ export const apiCatalog: Projection = {
 /** Where a list of APIs reads, for those who ask what it showed before. */
 export const apiListing = { category: 'api', projection: apiCatalog, whole: apis, entries: apiEntries } as const;
 
+const createdAs = ({ at, position }: Recorded<DomainEvent>, before: CatalogApi | undefined) => ({
+  createdAt: before?.createdAt ?? at.toISOString(),
+  createdPosition: before?.createdPosition ?? position,
+});
+
 function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentReader): readonly DocumentChange[] {
   const { event } = recorded;
   switch (event.type) {
@@ -50,10 +55,7 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
       const { orgId, apiId, kind, document, docSha256, warnings } = event;
       const isNew = event.type === 'ApiDefinitionCreated' || event.type === 'ApiDefinitionImported';
       const before = isNew ? undefined : stored(documents, apiId);
-      const created = {
-        createdAt: before?.createdAt ?? recorded.at.toISOString(),
-        createdPosition: before?.createdPosition ?? recorded.position,
-      };
+      const created = createdAs(recorded, before);
       const api = { orgId, apiId, kind, ...factsOf(document), ...placeOf(recorded), ...created, warnings };
       return put({ ...api, document, docSha256 }, before);
     }
@@ -83,6 +85,7 @@ function applyToCatalog(recorded: Recorded<DomainEvent>, documents: DocumentRead
     case 'GatewayDeregistered':
     case 'GatewayConfigApplied':
     case 'GatewayReloadRequested':
+    case 'CacheFlushRequested':
     case 'TokenIssued':
     case 'TokenUpdated':
     case 'TokenRotated':

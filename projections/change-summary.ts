@@ -189,6 +189,7 @@ export function summarise(event: DomainEvent, wasKnown: boolean): readonly strin
     case 'GatewayDeregistered':
     case 'GatewayConfigApplied':
     case 'GatewayReloadRequested':
+    case 'CacheFlushRequested':
       return summariseGateway(event);
     default:
       return never(event);
@@ -210,6 +211,8 @@ function summariseGateway(event: GatewayNodeEvent | GatewayGroupEvent): readonly
       const { scope, reason } = event;
       return [`${askedToReload(scope)}${reason === '' ? '' : `: ${reason}`}`];
     }
+    case 'CacheFlushRequested':
+      return [`every gateway asked to forget the kept answers of API ${event.api}`];
     default:
       return never(event);
   }

@@ -4,6 +4,7 @@ import { never, type Recorded } from '../domain/event.ts';
 import type { Position } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';
 import { apiChange } from './gateway-objects/api.ts';
+import { cacheFlushChange } from './gateway-objects/cache-flush.ts';
 import { keyChange } from './gateway-objects/key.ts';
 import { organisationChange } from './gateway-objects/organisation.ts';
 import { policyChange } from './gateway-objects/policy.ts';
@@ -107,6 +108,8 @@ function changeOf(recorded: Recorded<DomainEvent>, find: FindBefore): GatewayCha
       return shreddedChange({ ...recorded, event }, (kind, id) => find(`${kind}:${id}`));
     case 'GatewayReloadRequested':
       return reloadChange({ ...recorded, event });
+    case 'CacheFlushRequested':
+      return cacheFlushChange({ ...recorded, event });
     case 'CertificateImported':
     case 'CertificateKeyAttached':
     case 'CertificateRenamed':

@@ -59,6 +59,9 @@ export type OrganisationObject = Of<'organisation', { readonly terms: Organisati
 /** The last request to reload for one scope; no configuration, and in no snapshot of the past. */
 export type ReloadObject = Of<'reload', { readonly reloadId: string; readonly scope: ReloadScope }>;
 
+/** By the id of the API: the last request to forget its kept answers. No configuration either. */
+type CacheFlushObject = Of<'cache-flush', { readonly flushId: string }>;
+
 /** By the id of the webhook: the last requests to send its dead letters again, oldest first. No configuration either. */
 export type RedeliveryObject = Of<
   'redelivery',
@@ -72,6 +75,7 @@ export type GatewayObject =
   | WebhookObject
   | OrganisationObject
   | ReloadObject
+  | CacheFlushObject
   | RedeliveryObject;
 export type ObjectKind = GatewayObject['kind'];
 export type ObjectOfKind<Kind extends ObjectKind> = Extract<GatewayObject, { readonly kind: Kind }>;

@@ -214,14 +214,14 @@ function factsAfter(before: AggregateState = { name: '' }, event: DomainEvent): 
     case 'NameReserved':
     case 'NameReleased':
       return { name: event.value.replace('\n', event.kind === 'name' ? ' ' : '') };
-    case 'AuditAnchored':
-      return { name: 'anchors' };
     case 'GatewayRegistered':
     case 'GatewayDeregistered':
     case 'GatewayConfigApplied':
       return { name: event.nodeId };
     case 'GatewayReloadRequested':
-      return { name: 'reloads' };
+    case 'CacheFlushRequested':
+    case 'AuditAnchored':
+      return { name: event.type === 'AuditAnchored' ? 'anchors' : 'reloads' };
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyDisabled':

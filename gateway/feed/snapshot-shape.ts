@@ -70,6 +70,7 @@ const bodies: ReadonlyMap<string, (body: Readonly<Record<string, unknown>>) => b
   ['webhook', hasDocument],
   ['redelivery', ({ requests }) => Array.isArray(requests) && requests.every(isRedelivery)],
   ['organisation', (body) => isRecord(body['terms'])],
+  ['cache-flush', (body) => areTexts(body['flushId'])],
   ['reload', (body) => areTexts(body['reloadId']) && (body['scope'] === 'all' || isRecord(body['scope']))],
 ]);
 

@@ -3,7 +3,9 @@ import type { Recorded } from '../../domain/event.ts';
 import { type GatewayGroupEvent, scopeName } from '../../domain/gateway-group.ts';
 import type { GatewayChange } from '../gateway-snapshot.ts';
 
-export function reloadChange({ event, position, revision: of }: Recorded<GatewayGroupEvent>): GatewayChange {
+type ReloadRequested = Extract<GatewayGroupEvent, { type: 'GatewayReloadRequested' }>;
+
+export function reloadChange({ event, position, revision: of }: Recorded<ReloadRequested>): GatewayChange {
   const { orgId, reloadId, scope } = event;
   const id = scopeName(scope);
   const object = { id, revision: String(of), position, sha256: '', body: { orgId, reloadId, scope } };

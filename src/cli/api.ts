@@ -50,6 +50,11 @@ export function api(command: Command, terminal: Terminal): void {
     .option('--comment <text>', 'why')
     .option('--dry-run', 'say what would change')
     .action((id: string, flags: Flags & ConvertFlags) => convert(terminal, id, flags));
+  leaf(command, 'flush-cache <id>')
+    .description('have every gateway forget the answers that it keeps of an API')
+    .option('--comment <text>', 'why')
+    .option('--dry-run', 'only see whether it may be done')
+    .action((id: string, flags: Flags & RestoreFlags) => flushCache(terminal, id, flags));
   for (const [name, active] of [
     ['activate', true],
     ['deactivate', false],
@@ -190,6 +195,18 @@ async function setActive(terminal: Terminal, id: string, active: boolean, flags:
   if (flags.dryRun) return printDryRun(terminal, flags, answer.body);
   if (flags.json || flags.yaml) return printDocument(terminal, flags, answer.body);
   terminal.print(`API ${id} is ${active ? 'active' : 'not active'}`);
+}
+
+async function flushCache(terminal: Terminal, id: string, flags: Flags & RestoreFlags): Promise<void> {
+  const query = flags.dryRun ? { dryRun: 'true' } : {};
+  const { body } = await connect(terminal, flags).send('DELETE', path(id, '/cache'), {
+    headers: commented(flags),
+    query,
+  });
+  if (flags.json || flags.yaml || flags.dryRun) return printDocument(terminal, flags, body);
+  const { revision } = body as { readonly revision?: string };
+  terminal.print(`kept answers of API ${id} are forgotten from revision ${revision} on`);
+  terminal.printError(`Wait for every gateway with: svc wait --revision ${revision}`);
 }
 
 async function kindOf(client: Client, id: string): Promise<string> {

@@ -1,6 +1,7 @@
 /** The table of all routes; where two fit, the first one counts. */
 import type { Route } from './route.ts';
 import { apiAtRoutes } from './routes/api-at.ts';
+import { apiCacheRoutes } from './routes/api-cache.ts';
 import { applyRoutes } from './routes/apply.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { auditEntryRoutes } from './routes/audit-entry.ts';
@@ -40,6 +41,7 @@ export const routes: readonly Route[] = [
   ...versionRoutes,
   ...revisionRoutes,
   ...apiAtRoutes,
+  ...apiCacheRoutes,
   ...chainRoutes,
   ...certificateRoutes,
   ...certificateChangeRoutes,

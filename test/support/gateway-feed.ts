@@ -86,6 +86,13 @@ export class MemoryFeed implements Feed {
     return this.#add({ op: 'upsert', position, object: { kind: 'reload', ...object } });
   }
 
+  /** Somebody asks gateways to forget the kept answers of an API. */
+  flushCache(id: string): string {
+    const position = this.#next();
+    const object = { id, revision: '0', position, sha256: '', body: { orgId: toOrgId('acme'), flushId: position } };
+    return this.#add({ op: 'upsert', position, object: { kind: 'cache-flush', ...object } });
+  }
+
   /** An access key, by its text. */
   putKey(key: string, document: JsonObject, { orgId = 'acme', createdAt = madeAt, quota }: KeyTraits = {}): string {
     const counted = quota ? { quota } : {};

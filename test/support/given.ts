@@ -167,6 +167,7 @@ export function streamOf(event: DomainEvent): string {
   if ('nodeId' in event) return nodeStream(event.nodeId);
   if (event.type === 'AuditAnchored') return anchorStream;
   if (event.type === 'GatewayReloadRequested') return reloadStream(event.scope);
+  if (event.type === 'CacheFlushRequested') return reloadStream('all');
   if ('value' in event && event.kind === 'name') return nameStream(sha256(`${event.orgId}\n${event.value}`));
   return 'value' in event ? routeStream(sha256(event.value)) : orgStream(event.orgId);
 }

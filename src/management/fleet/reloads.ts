@@ -85,7 +85,7 @@ export const requestReload = ({ store, now, newId }: Tools, { scope, reason, org
     const events = gatewayGroup.decide({ type: 'RequestReload', ...asked }, state);
     const expected = recent.at(-1)?.revision ?? 'noStream';
     const before = repeatedRequest(asked, state);
-    const position = recent.find(({ event }) => event.reloadId === before?.reloadId)?.position;
+    const position = recent.find(({ event }) => 'reloadId' in event && event.reloadId === before?.reloadId)?.position;
     return {
       writes: [{ stream, expected, events }],
       reply: { status: 202, body: { reloadId: before?.reloadId ?? reloadId } },

@@ -135,6 +135,7 @@ export const feedSchemas: JsonObject = {
     },
     ['reloadId'],
   ),
+  CacheFlush: closed({ flushId: text, revision: text }, ['flushId']),
   Rollout: closed({
     ...{ revision: count, position: text, at: text, applied: count, total: count },
     nodes: {

@@ -76,6 +76,7 @@ const types: {
   GatewayDeregistered: {},
   GatewayConfigApplied: {},
   GatewayReloadRequested: {},
+  CacheFlushRequested: {},
   TokenIssued: { apis: true, node: true },
   TokenUpdated: { apis: true, node: true },
   TokenRotated: {},

@@ -12,9 +12,10 @@ import { givenFor, org } from '../../support/given.ts';
 
 const given = givenFor(gatewayGroup);
 
-type Parts = Partial<Omit<GatewayGroupEvent, 'type'>>;
+type Requested = Extract<GatewayGroupEvent, { type: 'GatewayReloadRequested' }>;
+type Parts = Partial<Omit<Requested, 'type'>>;
 
-const requested = (parts: Parts = {}): GatewayGroupEvent => ({
+const requested = (parts: Parts = {}): Requested => ({
   ...{ type: 'GatewayReloadRequested', orgId: org, reloadId: 'one', scope: 'all', reason: '', dropBundleCache: [] },
   requestedAt: '2026-03-01T00:00:00.000Z',
   ...parts,
@@ -47,6 +48,15 @@ describe('RequestReload', () => {
     given(requested({ scope: { group: toGroupName('edge') } }), requested({ scope: { api: toApiId('orders') } }))
       .when(ask({ scope: { group: toGroupName('edge') } }))
       .decides());
+});
+
+describe('FlushCache', () => {
+  const about = { orgId: org, flushId: 'one', api: toApiId('orders'), requestedAt: '2026-03-01T00:00:00.000Z' };
+
+  it('is an event each time, however soon: an answer may have been kept between the two', () =>
+    given({ type: 'CacheFlushRequested', ...about })
+      .when({ type: 'FlushCache', ...about, flushId: 'two' })
+      .results({ type: 'CacheFlushRequested', ...about, flushId: 'two' }));
 });
 
 describe('a scope', () => {

@@ -144,6 +144,12 @@ describe('summarise', () => {
     });
   }
 
+  it('says that answers are to be forgotten', () => {
+    const flush = { type: 'CacheFlushRequested', orgId: org, flushId: 'f', api: toApiId('orders') } as const;
+    const line = 'every gateway asked to forget the kept answers of API orders';
+    expect(summarise({ ...flush, requestedAt: '' }, true)).to.deep.equal([line]);
+  });
+
   it('names a created API', () => {
     expect(summarise(apiCreated(), false)).to.deep.equal(['API "Orders" created']);
   });

@@ -25,6 +25,7 @@ const rows: readonly (readonly [kind: string, made: string, changed: string, del
   ['webhook', 'WebhookCreated', 'WebhookUpdated', 'WebhookDeleted'],
   ['organisation', 'OrganisationCreated', 'OrganisationUpdated'],
   ['reload', 'GatewayReloadRequested', 'GatewayReloadRequested'],
+  ['cache-flush', 'CacheFlushRequested', 'CacheFlushRequested'],
 ];
 
 describe('objects of gateways', () => {
