@@ -110,7 +110,7 @@ const metricsHead = `<!-- Made by \`node docs/generate.ts\` from src/telemetry/m
 
 # Metrics
 
-\`GET /metrics\` of the management listener answers Prometheus text: without token where the server listens on this machine only, else with the scope \`metrics:read\`. That of the control listener of a gateway (\`svc_config_*\`, \`svc_gateway_*\` and, with handlers of events, \`svc_webhook_*\`) is open to whoever reaches it. A series is there only for what exists: no position where positions have gaps, no progress where nothing is made anew. Beside the series below stand those of the process (\`process_*\`) and of the event loop, memory and garbage collection (\`nodejs_*\`).
+\`GET /metrics\` of the management listener answers Prometheus text: without token where the server listens on this machine only, else with the scope \`metrics:read\`. That of the control listener of a gateway (\`svc_config_*\`, \`svc_gateway_*\`, \`svc_cache_*\` and, with handlers of events, \`svc_webhook_*\`) is open to whoever reaches it. A series is there only for what exists: no position where positions have gaps, no progress where nothing is made anew. Beside the series below stand those of the process (\`process_*\`) and of the event loop, memory and garbage collection (\`nodejs_*\`).
 `;
 
 function metricLine(name: string, { kind, labels, help }: MetricRow): string {

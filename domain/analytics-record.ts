@@ -64,6 +64,8 @@ export type RecordExtension = {
   readonly request_id: string;
   readonly client_host: string;
   readonly error?: RecordError;
+  /** What became of the request at the cache of its API. */
+  readonly cache?: 'hit' | 'miss' | 'bypass';
   readonly bytes: { readonly in: number; readonly out: number };
   /** How many records this one stands for, when the recorder sampled. */
   readonly weight?: number;

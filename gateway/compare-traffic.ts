@@ -10,7 +10,8 @@ import type { Head } from './http/head.ts';
 import { Lease } from './http/lease.ts';
 import { type Claim, RouteTable } from './http/route-table.ts';
 import { type Listed, ownVersionPicker, versionPicker } from './http/version.ts';
-import type { Clock, Counters, LimitDecision, Log, QuotaDecision, QuotaTerms } from './ports.ts';
+import { KeptAnswers } from './middleware/cache/kept-answers.ts';
+import type { Clock, Counters, LimitDecision, Log, QuotaDecision, QuotaTerms, ResponseCache } from './ports.ts';
 import { headOf, withCredential, withHeader } from './recorded-request.ts';
 import { buildStack, type StackDependencies, stack } from './stack.ts';
 
@@ -225,6 +226,7 @@ function stepsByPart(definition: ApiDefinition, dependencies: StackDependencies)
     buildStack(
       definition,
       dependencies,
+      '',
       stack.filter(({ name }) => partOfStep[name] === part),
     ).request;
   return { route: of('route'), auth: of('auth'), limit: of('limit'), validation: of('validation') };
@@ -261,7 +263,15 @@ const dependenciesOf = (sessions: Sessions, clock: Clock, counters: Counters): S
   lookUpKey: (credential, orgId) => sessions.current({ keyId: credential, orgId }) ?? sessions.find(credential, orgId),
   sessionOf: (access) => access,
   organisationOf: () => ({ terms: undefined, records: undefined }),
+  ...{ kept: new KeptAnswers(nothingKept, clock), cacheEntryBytes: 0 },
 });
+
+const nothingKept: ResponseCache = {
+  get: () => undefined,
+  put() {},
+  flush: () => 0,
+  standing: () => ({ entries: 0, bytes: 0, evicted: 0 }),
+};
 
 /** What there is to say of keys and steps, gateways say. */
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };

@@ -209,11 +209,12 @@ function compileApi(object: ApiObject, definition: ApiDefinition, dependencies: 
   };
   const { ownVersions } = definition;
   try {
-    const stack = buildStack(definition, dependencies, ownVersions ? preflightRows : undefined);
+    const revision = `${object.position} ${object.sha256}`;
+    const stack = buildStack(definition, dependencies, revision, ownVersions ? preflightRows : undefined);
     const route = compiled(definition, stack);
     if (!ownVersions) return { object, route, steps: stack.names };
     const versions = ownVersions.versions.map((one) => {
-      const own = buildStack(one, dependencies);
+      const own = buildStack(one, dependencies, revision);
       return { route: compiled(one, own), steps: own.names };
     });
     // Without its versions it serves nothing.

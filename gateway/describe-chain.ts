@@ -44,7 +44,7 @@ export function describeChain(definition: ApiDefinition, document: ApiDocument):
     ...idleRows(definition, extension),
     ...(upstream.url === undefined ? [withoutUpstream] : []),
   ];
-  return [...runs, ...idle, ...otherBlocks(extension)];
+  return [...runs, ...idle, ...otherBlocks(definition, extension)];
 }
 
 export type VersionChain = { readonly name: string; readonly chain: readonly ChainEntry[] };
@@ -130,7 +130,7 @@ function idleRows(definition: ApiDefinition, extension: JsonObject): readonly Ch
 }
 
 /** Blocks with a switch that no row of the chain stands for. */
-function otherBlocks(extension: JsonObject): readonly ChainEntry[] {
+function otherBlocks({ cache }: ApiDefinition, extension: JsonObject): readonly ChainEntry[] {
   const covered = new Set(stack.map(({ place }) => pointerTo(place)));
   const global = [...globalRooms, ...settingsOutside].flatMap((path) => blocksBelow(extension, path, 'global'));
   const operations = Object.keys(objectAt(extension, 'middleware', 'operations') ?? {}).flatMap((operation) =>
@@ -139,7 +139,9 @@ function otherBlocks(extension: JsonObject): readonly ChainEntry[] {
       operation,
     })),
   );
-  return [...global, ...operations].filter(({ pointer }) => pointer === null || !covered.has(pointer));
+  // What caches of operations do stands in the settings of the step.
+  const others = operations.filter(({ name, reason }) => name !== 'cache' || !cache || reason === switchedOff);
+  return [...global, ...others].filter(({ pointer }) => pointer === null || !covered.has(pointer));
 }
 
 const globalRooms = [['middleware', 'global'], ['upstream']] as const;
@@ -180,9 +182,12 @@ function blocksBelow(
   });
 }
 
+const notOffered = 'this version stores it and does not run it';
+const withoutCache = 'the cache of the API is off, or keeps nothing';
+
 function notRun(path: readonly string[], block: JsonObject, source: ChainEntry['source']): ChainEntry {
   const numbered = /^\d+$/.test(path.at(-1) ?? '');
   const name = (numbered ? path.at(-2) : path.at(-1)) ?? '';
-  const reason = isOn(block) ? 'this version stores it and does not run it' : switchedOff;
+  const reason = !isOn(block) ? switchedOff : source === 'operation' && name === 'cache' ? withoutCache : notOffered;
   return { name, phase: null, source, pointer: pointerTo(path), settings: null, runs: false, reason };
 }

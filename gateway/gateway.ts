@@ -21,6 +21,7 @@ import { Vault } from './feed/vault.ts';
 import type { Context } from './http/context.ts';
 import { ControlServer } from './http/control.ts';
 import { ProxyServer } from './http/server.ts';
+import { KeptAnswers } from './middleware/cache/kept-answers.ts';
 import type { Address, GatewayOptions } from './options.ts';
 import { Reloads } from './reload.ts';
 import { createReloadRequests } from './reload-requests.ts';
@@ -55,6 +56,7 @@ export type Gateway = {
   /** Resolves when this node has applied everything up to the position. Rejects when the signal aborts. */
   waitForRevision(position: string, signal: AbortSignal): Promise<void>;
   readonly events: Pick<GatewayEvents, 'deliveries' | 'redeliver' | 'standing'>;
+  readonly kept: Pick<KeptAnswers, 'standing'>;
   /** Finishes requests for at most so long, flushes the records, and closes everything. Later calls share the first. */
   stop(deadlineMs: number): Promise<void>;
 };
@@ -77,6 +79,7 @@ class RunningGateway implements Gateway {
   readonly #recorder: Recorder | undefined;
   readonly #makeRecord: MakeRecord;
   readonly events: GatewayEvents;
+  readonly kept: KeptAnswers;
   readonly #server: ProxyServer;
   readonly #control: ControlServer;
   readonly #subscription: Subscription;
@@ -104,6 +107,7 @@ class RunningGateway implements Gateway {
     const { lane, log, clock, directory, trust, seed } = options;
     this.#vault = new Vault({ open: options.openSecrets, key: options.nodeKey, log });
     this.#callers = new Callers(options);
+    this.kept = new KeptAnswers(options.cache, clock);
     const feed = this.#vault.behind(options.feed);
     this.#run = { run: randomUUID(), startedAt: new Date(clock.now()).toISOString() };
     const { frame, bufferBytes, version } = settings;
@@ -148,6 +152,7 @@ class RunningGateway implements Gateway {
       config: () => configOf({ node: options.node, ...settings }, this.#standing()),
       reload: (wait) => requests.reload(wait),
       reloadGroup: (wait) => requests.reloadGroup(wait),
+      flush: (apiId) => this.kept.flush(apiId),
       secret: () => this.#controlSecret,
     });
     this.#subscription = new Subscription({
@@ -234,7 +239,7 @@ class RunningGateway implements Gateway {
     const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
     const known = new Set(this.#compiled?.rejected.map(nameOf));
     const dependencies = {
-      ...{ checkApi, counters, log, clock, reveal, agents: this.#agents },
+      ...{ checkApi, counters, log, clock, reveal, agents: this.#agents, kept: this.kept },
       ...{ lookUpKey: this.#callers.lookUpKey, sessionOf: this.#callers.sessionOf },
       organisationOf: this.#callers.organisationOf,
       ...{ copies: this.#recorder?.copies, ...this.#settings },
@@ -253,7 +258,7 @@ class RunningGateway implements Gateway {
     if (compiled.apis === before) return compiled;
     const apis = [...compiled.apis.values()].map(({ object, route: { definition } }) => ({ object, definition }));
     this.events.swap(apis, snapshot.objects);
-    this.#exchange.follow(snapshot);
+    for (const follower of [this.#exchange, this.kept]) follower.follow(snapshot);
     retireOthers(before, compiled.apis);
     this.#vault.keepOnly([...Object.values(snapshot.objects), ...Object.values(compiled.kept)]);
     for (const rejection of compiled.rejected) {

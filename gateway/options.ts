@@ -8,7 +8,7 @@ import type { SignedSnapshot } from './feed/signed.ts';
 import type { Trust } from './feed/trust.ts';
 import type { VaultOptions } from './feed/vault.ts';
 import type { MetricsText } from './http/control.ts';
-import type { Clock, Counters, Log } from './ports.ts';
+import type { Clock, Counters, Log, ResponseCache } from './ports.ts';
 import type { GatewaySettings } from './settings.ts';
 
 export type Address = { readonly host: string; readonly port: number };
@@ -20,6 +20,8 @@ export type GatewayOptions = {
   readonly rules?: string | undefined;
   readonly lane: RecordLane;
   readonly counters: Counters;
+  /** Where answers are kept that APIs with a cache give again. */
+  readonly cache: ResponseCache;
   readonly log: Log;
   readonly clock: Clock;
   /** Name of this node in reports. */

@@ -60,3 +60,37 @@ export interface Counters {
   /** Drops the quotas that nobody will ask for any more. */
   retain(isWanted: (key: string) => boolean): void;
 }
+
+/** An answer that may be given again. `headers` is a raw list. Nobody changes it. */
+export type KeptAnswer = {
+  readonly kind: 'answer';
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body: Uint8Array;
+  /** How old it is, as a moment of the monotonic clock, ms: an upstream may have answered from a cache itself. */
+  readonly bornMs: number;
+};
+
+/** In the place of an answer: which headers of a request decide which of several answers is for it. Lower case, sorted. */
+type KeptNames = { readonly kind: 'names'; readonly names: readonly string[] };
+
+export type KeptEntry = KeptAnswer | KeptNames;
+
+/** Answers of upstreams that may be given again. What was not used for longest gives way. */
+export interface ResponseCache {
+  /** What is kept under the key and has not ended; it counts as used. Must not throw. */
+  get(key: string): KeptEntry | undefined;
+  /** Keeps it for so long at most, in place of what was there. Must not throw: what does not fit is not kept. */
+  put(key: string, entry: KeptEntry, terms: { readonly apiId: string; readonly lifetimeMs: number }): void;
+  /** Forgets all of an API; answers how many entries it were. */
+  flush(apiId: string): number;
+  standing(): CacheStanding;
+}
+
+export type CacheStanding = {
+  readonly entries: number;
+  /** With what an entry costs beside its body, roughly. */
+  readonly bytes: number;
+  /** Entries that had to give way before their end. */
+  readonly evicted: number;
+};

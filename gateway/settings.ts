@@ -31,6 +31,8 @@ export type GatewaySettings = {
   readonly maxStalenessMs: number | undefined;
   /** Requests that last are ended within twice this time when their key does not let them in any more. */
   readonly keyReviewMs: number;
+  /** Longest body of an answer that is kept to be given again. */
+  readonly cacheEntryBytes: number;
   /** Of the node itself: told of events of every API. */
   readonly eventHandlers: readonly EventHandler[];
 };
@@ -55,5 +57,6 @@ export const defaultGatewaySettings: GatewaySettings = {
   swapEveryMs: 75,
   maxStalenessMs: undefined,
   keyReviewMs: 30_000,
+  cacheEntryBytes: 1_048_576,
   eventHandlers: [],
 };

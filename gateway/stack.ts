@@ -9,6 +9,9 @@ import { type KeyChecks, refusalOf } from './http/key-reviews.ts';
 import { accessRights } from './middleware/access-rights.ts';
 import { authenticate } from './middleware/authentication/authenticate.ts';
 import type { LookUpKey } from './middleware/authentication/token.ts';
+import type { KeptAnswers } from './middleware/cache/kept-answers.ts';
+import { cacheLookUp } from './middleware/cache/look-up.ts';
+import { cacheWrite } from './middleware/cache/write.ts';
 import { cors } from './middleware/cors.ts';
 import { expiry } from './middleware/expiry.ts';
 import { granularAccess } from './middleware/granular-access.ts';
@@ -36,6 +39,9 @@ export type StackDependencies = {
   readonly quotaAlarms: readonly number[];
   /** Longest silence of a client while a step reads its body. */
   readonly bodyIdleMs: number;
+  /** Answers that are given again, and the longest body of one. */
+  readonly kept: KeptAnswers;
+  readonly cacheEntryBytes: number;
 };
 
 export type StackRow = {
@@ -48,7 +54,7 @@ export type StackRow = {
   readonly idle: string;
   /** What it was made with, for people; null where that does not stand in the definition. */
   readonly shown: (definition: ApiDefinition) => JsonObject | null;
-  readonly make: (definition: ApiDefinition, dependencies: StackDependencies) => Step;
+  readonly make: (definition: ApiDefinition, dependencies: StackDependencies, revision: string) => Step;
 };
 
 /** What a key may do is in the key: these steps are there wherever a key is asked for. */
@@ -65,6 +71,23 @@ export const keyChecks = (clock: Clock): KeyChecks => ({
   life: keyExpiry(clock),
   rights: [accessRights, granularAccess],
 });
+
+/** Of a request that has waited: why its key would not let it in any more. */
+const recheck =
+  (sessionOf: StackDependencies['sessionOf'], clock: Clock): KeyLimitDependencies['recheck'] =>
+  (context, access) =>
+    refusalOf(context, access, { sessionOf, checks: keyChecks(clock) });
+
+const cached = {
+  place: ['middleware', 'global', 'cache'],
+  on: ({ cache }) => cache !== undefined,
+  idle: 'nothing would be kept: without a timeout or a path it is for, and the upstream may not say so either',
+  shown: ({ cache }) => {
+    const { operations, ttlHeader, ...rules } = present(cache);
+    const own = operations.flatMap(({ method, path, cache: rule }) => (rule ? [{ method, path, ...rule }] : []));
+    return { ...rules, ...(ttlHeader === undefined ? {} : { ttlHeader }), operations: own };
+  },
+} as const satisfies Partial<StackRow>;
 
 /** In the order in which they run. A step that an API does not need is not in its arrays. */
 export const stack: readonly StackRow[] = [
@@ -146,11 +169,8 @@ export const stack: readonly StackRow[] = [
     ...ofKeys,
     name: 'key-rate-limit',
     on: ({ authentication, skipsKeyRate }) => authentication !== undefined && !skipsKeyRate,
-    make: (_, { counters, clock, sessionOf, rateLimitHeaders: headers }) => {
-      const reviewing = { sessionOf, checks: keyChecks(clock) };
-      const recheck: KeyLimitDependencies['recheck'] = (context, access) => refusalOf(context, access, reviewing);
-      return keyRateLimit({ counters, headers, recheck });
-    },
+    make: (_, { counters, clock, sessionOf, rateLimitHeaders: headers }) =>
+      keyRateLimit({ counters, headers, recheck: recheck(sessionOf, clock) }),
   },
   {
     ...ofKeys,
@@ -179,6 +199,13 @@ export const stack: readonly StackRow[] = [
     make: (definition) => requestHeaders(present(definition.requestHeaders), definition.contextVariables),
   },
   {
+    ...cached,
+    name: 'cache-look-up',
+    phase: 'request',
+    make: (definition, { kept, clock, cacheEntryBytes: maxEntryBytes, bodyIdleMs, sessionOf }, revision) =>
+      cacheLookUp(definition, revision, { kept, clock, maxEntryBytes, bodyIdleMs, recheck: recheck(sessionOf, clock) }),
+  },
+  {
     name: 'response-headers',
     phase: 'response',
     place: ['middleware', 'global', 'transformResponseHeaders'],
@@ -187,6 +214,8 @@ export const stack: readonly StackRow[] = [
     shown: ({ responseHeaders: transform }) => transformShown(transform),
     make: (definition) => responseHeaders(present(definition.responseHeaders), definition.contextVariables),
   },
+  // The cache holds what the others made.
+  { ...cached, name: 'cache-write', phase: 'response', make: () => cacheWrite },
 ];
 
 export type Stack = {
@@ -199,11 +228,16 @@ export type Stack = {
 /** What answers a browser that asks for leave. */
 export const preflightRows = stack.filter(({ name }) => name === 'cors');
 
-/** The two arrays of one API. */
-export function buildStack(definition: ApiDefinition, dependencies: StackDependencies, all = stack): Stack {
+/** The two arrays of one API. `revision` names the object that it was made from, among all that there ever were. */
+export function buildStack(
+  definition: ApiDefinition,
+  dependencies: StackDependencies,
+  revision: string,
+  all = stack,
+): Stack {
   const rows = all.filter(({ on }) => on(definition));
   const steps = (phase: StackRow['phase']): readonly Step[] =>
-    rows.filter((row) => row.phase === phase).map(({ make }) => make(definition, dependencies));
+    rows.filter((row) => row.phase === phase).map(({ make }) => make(definition, dependencies, revision));
   return { request: steps('request'), response: steps('response'), names: rows.map(({ name }) => name) };
 }
 

@@ -27,6 +27,31 @@ export type Cors = {
   readonly debug: boolean;
 };
 
+/** The cache of one operation. `statuses` replace those of the API; `timeoutS` 0: kept only when the upstream says so. */
+export type OperationCache = {
+  readonly timeoutS: number;
+  readonly statuses?: readonly number[];
+  /** RE2; what it finds in a body stands for the body. */
+  readonly bodyExpression?: string;
+};
+
+/** api-definition design 6.1. Names of headers are in lower case. */
+export type CacheRules = {
+  /** 0: kept only when the upstream says so. */
+  readonly timeoutS: number;
+  /** GET, HEAD and OPTIONS of every path. */
+  readonly allSafeRequests: boolean;
+  readonly statuses: readonly number[];
+  /** Their values keep answers apart. */
+  readonly byHeaders: readonly string[];
+  /** Present: the upstream may say that an answer is kept, and in this header for how many seconds. */
+  readonly ttlHeader?: string;
+  /** Whether an answer is for its caller only. */
+  readonly scope: 'key' | 'shared';
+  /** All operations of the API when one of them has a cache of its own, else none. */
+  readonly operations: readonly { readonly path: string; readonly method: string; readonly cache?: OperationCache }[];
+};
+
 /** Where a credential may stand; names are as sent. */
 export type CredentialSources = { readonly header?: string; readonly query?: string; readonly cookie?: string };
 
@@ -100,6 +125,8 @@ export type ApiDefinition = {
   /** Who is told of its events. */
   readonly eventHandlers: readonly EventHandler[];
   readonly contextVariables: boolean;
+  /** Which answers are kept and given again. */
+  readonly cache?: CacheRules;
   readonly requestHeaders?: HeaderTransform;
   readonly responseHeaders?: HeaderTransform;
   /** Bytes; absent = no limit of the API's own. */

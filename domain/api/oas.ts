@@ -12,6 +12,7 @@ import { durationMs } from './duration.ts';
 import { readEventHandlers } from './event-handlers.ts';
 import { expirationMs } from './expiration.ts';
 import { normalHost, normalListenPath } from './paths.ts';
+import { readCache } from './response-cache.ts';
 import { readVersioning } from './versioning.ts';
 
 const defaultUpstreamTimeoutMs = 30_000;
@@ -31,6 +32,7 @@ export function readDefinition(
   const middleware = objectAt(extension, 'middleware', 'global') ?? {};
   const { authentication, problems } = readAuthentication(document);
   const versioning = readVersioning(extension);
+  const cache = readCache(document, middleware);
   const expiresAt = expirationMs(textAt(extension, 'info', 'expiration') ?? '');
   const domain = isOn(server['customDomain']) ? textAt(server, 'customDomain', 'name') : undefined;
   const requestSizeLimit = isOn(middleware['requestSizeLimit']) ? numberAt(middleware, 'requestSizeLimit', 'value') : 0;
@@ -51,6 +53,7 @@ export function readDefinition(
     ...readMiddleware(middleware),
     // The older place counts where the newer one says nothing.
     contextVariables: isOn(middleware['contextVariables'] ?? server['contextVariables']),
+    ...(cache ? { cache } : {}),
     ...(requestSizeLimit > 0 ? { requestSizeLimit } : {}),
     recordsDetail: isOn(server['detailedActivityLogs']),
     revisionHeader: isOn(server['revisionHeader']),

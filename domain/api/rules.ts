@@ -3,6 +3,7 @@ import type { Problem, Warning } from '../errors.ts';
 import type { JsonObject } from '../event.ts';
 import type { ApiDocument } from './definition.ts';
 import { authenticationWarnings, checksAuthentication } from './rules/authentication.ts';
+import { cacheWarnings } from './rules/cache.ts';
 import { documentRuleProblems } from './rules/document.ts';
 import { effectWarnings, refusesWhatIsNotOffered } from './rules/effects.ts';
 import { checksEvents, eventWarnings } from './rules/events.ts';
@@ -79,4 +80,5 @@ export const ruleWarnings = (extension: JsonObject, document: ApiDocument): read
   ...pluginWarnings(extension),
   ...eventWarnings(extension),
   ...operationWarnings(document),
+  ...cacheWarnings(extension, document),
 ];

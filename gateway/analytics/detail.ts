@@ -95,8 +95,10 @@ function answerBody(
   { maxBodyBytes }: DetailRules,
 ): CopiedBody {
   if (own === undefined) return answered;
-  const bytes = head.method === 'HEAD' ? Buffer.alloc(0) : Buffer.from(own);
-  return { bytes: bytes.subarray(0, maxBodyBytes), total: bytes.length };
+  if (head.method === 'HEAD') return { bytes: Buffer.alloc(0), total: 0 };
+  // One that is kept stays as it is, whatever becomes of this.
+  const bytes = typeof own === 'string' ? Buffer.from(own) : own;
+  return { bytes: Buffer.from(bytes.subarray(0, maxBodyBytes)), total: bytes.length };
 }
 
 /** An encoded body may grow up to the bound when it is written. */

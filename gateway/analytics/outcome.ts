@@ -114,6 +114,11 @@ function extensionOf(
   // By the monotonic clock, so that no step of the wall clock puts the end before the beginning.
   const end = context.arrivedMs + totalMs;
   const error = errorOf(context.failure, status);
+  const { cache } = context;
+  if (cache !== undefined) {
+    const found = { node, epoch, seq, config_rev, api_rev, end, request_id, client_host, cache, bytes };
+    return error ? { ...found, error } : found;
+  }
   return error
     ? { node, epoch, seq, config_rev, api_rev, end, request_id, client_host, error, bytes }
     : { node, epoch, seq, config_rev, api_rev, end, request_id, client_host, bytes };
@@ -149,7 +154,8 @@ const maxTagLength = 256;
 function tagsOf(context: Context, nodeTags: readonly string[], keyTags: KeyTags): readonly string[] {
   const { session, access, route } = context;
   const { definition } = route;
-  if (definition.recordTags.length > 0 || (session.keyId !== '' && !access)) return allTags(context, nodeTags);
+  const isUsual = definition.recordTags.length === 0 && context.cache !== 'hit';
+  if (!isUsual || (session.keyId !== '' && !access)) return allTags(context, nodeTags);
   if (!access) return route.recordTags;
   const known = keyTags.get(session);
   if (known?.definition === definition) return known.tags;
@@ -158,7 +164,7 @@ function tagsOf(context: Context, nodeTags: readonly string[], keyTags: KeyTags)
   return tags;
 }
 
-function allTags({ session, route, head }: Context, nodeTags: readonly string[]): readonly string[] {
+function allTags({ session, route, head, cache }: Context, nodeTags: readonly string[]): readonly string[] {
   const { recordTags: headers, orgId, apiId, authentication } = route.definition;
   const tags = [
     ...session.tags,
@@ -168,6 +174,7 @@ function allTags({ session, route, head }: Context, nodeTags: readonly string[])
       const value = isCredentialHeader(name, authentication) ? undefined : headerValue(head.headers, name);
       return value === undefined ? [] : [`${name}-${value}`];
     }),
+    ...(cache === 'hit' ? ['cached-response'] : []),
     ...nodeTags,
     ...identityTags(session.keyId, orgId, apiId),
   ];

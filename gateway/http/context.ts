@@ -86,10 +86,22 @@ export type Owner = { readonly isStopping: boolean; over(context: Context): void
 /** The upstream's answer, as the response half sees and changes it. */
 export type AnswerHead = { status: number; statusText: string; headers: string[] };
 
+/** What copies the upstream's answer on its way to the client, to keep it. */
+export interface AnswerCopy {
+  /** Bytes are wanted: the upstream need not wait for a slow client. */
+  readonly isOpen: boolean;
+  take(chunk: Buffer): void;
+  /** The answer has come whole. */
+  end(): void;
+  /** It will not. After `end` it means nothing. */
+  drop(): void;
+}
+
 /** What a step found out about who calls: what the record shows, also of a credential that nobody has. */
 export type Session = { readonly keyId: string; readonly alias: string; readonly tags: readonly string[] };
 
 const noFields: readonly (readonly [string, string])[] = [];
+const noHeaders: readonly string[] = [];
 const noLimits: readonly ToldLimit[] = [];
 const noSessions: readonly KeySession[] = [];
 const noAlarms: readonly number[] = [];
@@ -160,9 +172,14 @@ export class Context {
 
   answer: AnswerHead | undefined;
   /** Of an answer of the gateway's own. */
-  answerBody: string | undefined;
+  answerBody: string | Uint8Array | undefined;
   /** Undefined until somebody had to know; null: not recorded in detail. */
   detail: Detail | null | undefined;
+  /** Headers of the answer as the upstream sent them. */
+  sentHeaders: readonly string[] = noHeaders;
+  copy: AnswerCopy | undefined;
+  /** What became of the request at the cache of its API. Undefined: it was not asked. */
+  cache: 'hit' | 'miss' | 'bypass' | undefined;
   failure: Failure | undefined;
   pending: Cancellable | undefined;
   /** Host of the target that was asked, as recorded. */

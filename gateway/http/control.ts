@@ -1,8 +1,9 @@
-/** The control listener: liveness, readiness, health, reload, and what runs; its facts are given as functions. */
+/** The control listener: liveness, readiness, health, metrics, reload, what runs, and forgetting kept answers; its facts are given as functions. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { createServer } from './node-http.ts';
+import { percentDecoded } from './percent.ts';
 import { plainAddress } from './trusted-networks.ts';
 
 export type Health = { readonly status: 'pass' | 'warn' | 'fail' } & Readonly<Record<string, unknown>>;
@@ -24,6 +25,8 @@ export type ControlOptions = {
   readonly reload: (wait: string | undefined) => Promise<unknown>;
   /** Passes the request on to every gateway of the group. `wait`: until this one has followed it. */
   readonly reloadGroup: (wait: string | undefined) => Promise<unknown>;
+  /** Forgets the kept answers of an API; answers how many entries it were. */
+  readonly flush: (apiId: string) => number;
   /** Bearer token of `/svc/…`; without it these routes are for loopback only. */
   readonly secret: () => string | undefined;
 };
@@ -74,6 +77,7 @@ export class ControlServer {
     const { pathname, searchParams } = url;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const { readiness, revision, health, config, metrics, reload, reloadGroup } = this.#options;
+    if (pathname.startsWith(cachePath)) return this.#flush(request, pathname.slice(cachePath.length));
     const isReload = pathname === '/svc/reload' || pathname === '/svc/reload/group';
     const isThere = isReload || paths.includes(pathname) || (pathname === '/metrics' && metrics !== undefined);
     if (!isThere) return notFound;
@@ -101,6 +105,14 @@ export class ControlServer {
     }
   }
 
+  #flush(request: IncomingMessage, name: string): Reply {
+    const apiId = percentDecoded(name);
+    if (apiId === '' || apiId.includes('/')) return notFound;
+    if (request.method !== 'DELETE') return { ...notAllowed(false), allow: 'DELETE' };
+    if (!this.#isAdministrator(request)) return forbidden;
+    return { status: 200, body: { status: 'ok', message: '', entries: this.#options.flush(apiId) } };
+  }
+
   /** Without a secret a page in a browser on this machine must not get in either: it cannot choose the Host it sends. */
   #isAdministrator({ headers, socket }: IncomingMessage): boolean {
     const secret = this.#options.secret();
@@ -112,6 +124,7 @@ export class ControlServer {
 }
 
 const paths: readonly string[] = ['/livez', '/readyz', '/healthz', '/svc/config'];
+const cachePath = '/svc/cache/';
 
 const notFound: Reply = { status: 404, body: { error: 'Not Found' } };
 const notAllowed = (isReload: boolean): Reply => ({

@@ -72,11 +72,11 @@ export type RefusalCode = keyof typeof refusals;
 /** Why the gateway answered itself; `flag` and `details` when they say more than the row of the code does. */
 export type Failure = { readonly code: RefusalCode; readonly flag?: string; readonly details?: string };
 
-/** A complete answer of the gateway's own. `headers` is a raw list: name, value, name, value. */
+/** A complete answer of the gateway's own, or one that was kept. `headers` is a raw list: name, value, name, value. */
 export type Answer = {
   readonly status: number;
   readonly headers: readonly string[];
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly failure?: Failure;
 };
 

@@ -149,8 +149,12 @@ export function withoutImpostors(
   return kept;
 }
 
-/** What an upstream's head says beyond the headers that are passed on. */
-export type AnswerHead = { readonly headers: string[]; readonly contentLength: number };
+/** What an upstream's head says beyond the headers that are passed on. `isDelimited`: it says where its body ends. */
+export type AnswerHead = {
+  readonly headers: string[];
+  readonly contentLength: number;
+  readonly isDelimited: boolean;
+};
 
 /**
  * Reads the head of an upstream's answer; undefined when its framing is not beyond doubt: lengths that differ, a length
@@ -186,7 +190,8 @@ export function readAnswerHead(raw: readonly (string | Buffer)[]): AnswerHead | 
     }
   }
   const named = connection === '' ? undefined : namedByConnection(connection.trim().toLowerCase());
-  return { headers: named ? withoutHeaders(headers, named) : headers, contentLength };
+  const isDelimited = isCoded || contentLength >= 0;
+  return { headers: named ? withoutHeaders(headers, named) : headers, contentLength, isDelimited };
 }
 
 /** The platform's own reader of bytes; `toString` finds it by the name of the encoding, for every header anew. */

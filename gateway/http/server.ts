@@ -210,11 +210,12 @@ export class ProxyServer implements Owner {
     if (context.isOver) return;
     context.isOver = true;
     this.#upgraded.delete(context);
-    const { response, body, failure, pending } = context;
+    const { response, body, failure, pending, copy } = context;
     if (!response.writableFinished && failure === undefined && context.upgrade === undefined) {
       context.failure = { code: 'client_gone' };
     }
     pending?.cancel();
+    copy?.drop();
     if (body && !body.destroyed) body.destroy();
     this.#options.ended(context);
     context.route.lease.leave();

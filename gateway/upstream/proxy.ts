@@ -1,6 +1,6 @@
 /** The last step of the request half: one request out, its answer back, both as streams with back-pressure. */
 import type { Dispatcher } from 'undici';
-import { sendAnswer, writeAnswerHead } from '../http/answer.ts';
+import { joinedBytes, sendAnswer, writeAnswerHead } from '../http/answer.ts';
 import { runChain } from '../http/chain.ts';
 import type { Cancellable, Context, Step, Terminal } from '../http/context.ts';
 import type { Answer } from '../http/errors.ts';
@@ -40,9 +40,6 @@ const noSteps: readonly Step[] = [];
 const isPassedThrough = ({ head, route }: Context): boolean =>
   head.method === 'OPTIONS' && route.definition.cors?.optionsPassthrough === true;
 
-/** Largest body that is joined to its head. */
-const joinedBytes = 16_384;
-
 class Exchange implements Dispatcher.DispatchHandler, Cancellable {
   readonly #context: Context;
   readonly #options: ProxyOptions;
@@ -55,6 +52,8 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
   #isOver = false;
   /** Of the answer's body; -1 when the upstream did not say. */
   #expectedBytes = -1;
+  /** The end of the answer can be told from its being cut short. */
+  #isDelimited = false;
   #waiting: Buffer[] | undefined;
   #isEnded = false;
 
@@ -112,6 +111,8 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
       return;
     }
     this.#expectedBytes = head.contentLength;
+    this.#isDelimited = head.isDelimited || context.head.method === 'HEAD' || status === 204;
+    context.sentHeaders = head.headers;
     context.answer = { status, statusText: statusText ?? '', headers: head.headers };
     runChain(isPassedThrough(context) ? noSteps : this.#options.response, context, responseEnded);
     // A step that waits holds the upstream back; what has come already is kept until the head is out.
@@ -179,9 +180,10 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
 
   #write(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const context = this.#context;
-    const { response } = context;
+    const { response, copy } = context;
     context.bytesOut += chunk.length;
     context.detail?.response.add(chunk);
+    if (copy?.isOpen) copy.take(chunk);
     if (context.bytesOut === this.#expectedBytes) {
       // The last part goes out together with the end. A short answer in one part is joined to its head as text: one
       // buffer for one write costs half of what a list of buffers does.
@@ -190,7 +192,8 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
       else response.end(chunk);
       return;
     }
-    if (response.write(chunk)) return;
+    // What is copied is short: others who ask for it do not wait for a client that reads slowly.
+    if (response.write(chunk) || copy?.isOpen) return;
     controller.pause();
     response.once('drain', () => controller.resume());
   }
@@ -198,9 +201,12 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
   #end({ rawTrailers }: Dispatcher.DispatchController): void {
     this.#isOver = true;
     this.#context.pending = undefined;
-    const { response } = this.#context;
+    const { response, copy } = this.#context;
+    const hasTrailers = Array.isArray(rawTrailers) && rawTrailers.length > 0;
+    if (this.#isDelimited && !hasTrailers) copy?.end();
+    else copy?.drop();
     if (response.writableEnded) return;
-    if (Array.isArray(rawTrailers) && rawTrailers.length > 0) response.addTrailers(pairs(rawTrailers));
+    if (hasTrailers) response.addTrailers(pairs(rawTrailers));
     response.end();
   }
 
@@ -216,6 +222,7 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
     this.#isOver = true;
     const context = this.#context;
     context.pending = undefined;
+    context.copy?.drop();
     const failure = failureOf(error);
     const { apiId } = context.route.definition;
     const fields = { apiId, requestId: context.requestId, code: failure.code, details: failure.details };

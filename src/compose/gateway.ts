@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { createCheckApi } from '../../gateway/check-api.ts';
 import type { OpenSecrets } from '../../gateway/feed/vault.ts';
 import { type Gateway, startGateway } from '../../gateway/gateway.ts';
-import type { GatewayFacts } from '../../gateway/standing.ts';
 import type { Settings } from '../config/settings.ts';
 import type { EmbeddedRecordLog } from '../stores/records/embedded-record-log.ts';
+import { memoryCache } from '../stores/runtime/memory-cache.ts';
 import { memoryCounters } from '../stores/runtime/memory-counters.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
 import { localUrl } from './addresses.ts';
@@ -31,7 +31,14 @@ type Surroundings = {
 
 export async function startGatewayRole(settings: Settings, surroundings: Surroundings): Promise<GatewayRole> {
   const { source, records, log, version, openSecrets, stack, reread } = surroundings;
-  const { listen, controlListen, gracefulShutdownTimeoutMs, nodeId: _, ...rest } = settings.gateway;
+  const {
+    listen,
+    controlListen,
+    gracefulShutdownTimeoutMs,
+    cacheBytes: maxBytes,
+    nodeId: _,
+    ...rest
+  } = settings.gateway;
   const directory = gatewayFolder(settings);
   const node = nodeIdOf(settings);
   const lane = await records.openLane(node);
@@ -43,13 +50,14 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
     checkApi: createCheckApi(),
     rules: rulesOf(version),
     counters: memoryCounters(clock),
+    cache: memoryCache({ maxBytes, ...clock }),
     openOutbox: outboxOpener({
       directory: join(directory, 'outbox'),
       node,
       allowLinkLocal: settings.gateway.webhookAllowLinkLocal,
       log,
     }),
-    metrics: lateMetrics(version, () => gateway.facts()),
+    metrics: lateMetrics(version, () => gateway),
     settings: { ...rest, version, analytics, frame, bufferBytes, recording },
     ...(reread ? { renew: renewer(reread, source, log) } : {}),
   });
@@ -58,12 +66,13 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
 }
 
 /** A gateway that nobody scrapes loads nothing for it. Those of a process begin with the first scrape. */
-function lateMetrics(version: string, facts: () => GatewayFacts): () => Promise<{ type: string; text: string }> {
+function lateMetrics(version: string, gateway: () => Gateway): () => Promise<{ type: string; text: string }> {
   const open = async () => {
     const { createMetrics } = await import('../telemetry/metrics.ts');
     const metrics = createMetrics({ version });
-    metrics.watchGateway(facts);
-    metrics.watchWebhookEvents(() => facts().events);
+    metrics.watchGateway(() => gateway().facts());
+    metrics.watchWebhookEvents(() => gateway().facts().events);
+    metrics.watchCache(() => gateway().kept.standing());
     return metrics;
   };
   let opened: ReturnType<typeof open> | undefined;

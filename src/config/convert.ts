@@ -108,6 +108,8 @@ const gateway = (read: Reader): Settings['gateway'] => ({
   maxUrlBytes: read.bytes('max_url_bytes'),
   underscoreHeaders: read.text('underscore_headers') as Settings['gateway']['underscoreHeaders'],
   rateLimitHeaders: read.text('rate_limit_headers') as Settings['gateway']['rateLimitHeaders'],
+  cacheBytes: read.bytes('cache.max_bytes'),
+  cacheEntryBytes: read.bytes('cache.max_entry_bytes'),
   quotaAlarms: read.flag('monitor.enabled') ? read.counts('monitor.trigger_limits') : [],
   eventHandlers: readEventHandlers(read.at('event_handlers') as Json),
   webhookAllowLinkLocal: read.flag('webhook_allow_link_local'),

@@ -165,6 +165,10 @@ const gateway = group('The data plane.', {
     'all',
     'What answers tell of limits: `X-RateLimit-*`, `RateLimit-Policy` and `RateLimit`, or nothing but `Retry-After` in refusals.',
   ),
+  cache: group('Answers that are kept for APIs with a cache, in the memory of the gateway.', {
+    max_bytes: size('256MiB', 0, 'Memory for them; those that were not used for longest go first. 0 keeps none.'),
+    max_entry_bytes: size('1MiB', 0, 'Longest body of an answer that is kept; a longer one passes by.'),
+  }),
   monitor: group('When `TriggerExceeded` is raised for keys that do not say so themselves.', {
     enabled: flag(false, 'Whether it is.'),
     trigger_limits: counts([], 1, 100, 'Percentages of the quota of a key.'),

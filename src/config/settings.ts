@@ -76,6 +76,8 @@ export type Settings = {
     readonly maxUrlBytes: number;
     readonly underscoreHeaders: 'guard' | 'drop' | 'keep';
     readonly rateLimitHeaders: 'all' | 'none';
+    readonly cacheBytes: number;
+    readonly cacheEntryBytes: number;
     /** Percentages; empty: none. */
     readonly quotaAlarms: readonly number[];
     readonly eventHandlers: readonly EventHandler[];

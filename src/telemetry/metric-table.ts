@@ -65,6 +65,13 @@ export const metricTable = {
     'Always 1; the label says where the configuration came from: `feed`, `disk`, `seed` or `none`.',
     'source',
   ),
+  svc_cache_requests_total: counter(
+    'Requests of APIs with a cache on this gateway: `hit`, `miss`, `bypass` for those whose answers are not kept.',
+    ...['api', 'outcome'],
+  ),
+  svc_cache_bytes: gauge('Memory that kept answers take on this gateway, roughly.'),
+  svc_cache_entries: gauge('Entries of the cache of this gateway.'),
+  svc_cache_evicted_total: counter('Entries that had to give way before their end.'),
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 export type MetricName = keyof typeof metricTable;

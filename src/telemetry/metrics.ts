@@ -37,6 +37,14 @@ type RotatingRing = {
   status(): Promise<{ readonly current: string; readonly kids: readonly { readonly masterId: string }[] }>;
 };
 
+/** `counts`: by API, and by what became of its requests. */
+type CacheStanding = {
+  readonly entries: number;
+  readonly bytes: number;
+  readonly evicted: number;
+  readonly counts: ReadonlyMap<string, Readonly<Record<string, number>>>;
+};
+
 export type Metrics = {
   readonly appends: AppendMeter;
   /** Position and health of the log are read at each scrape from here on. */
@@ -47,6 +55,8 @@ export type Metrics = {
   /** `standing`: undefined as long as there is none. */
   watchWebhookEvents(standing: () => WebhookEventsStanding | undefined): void;
   watchGateway(standing: () => GatewayStanding): void;
+  /** Answers that a gateway keeps. */
+  watchCache(standing: () => CacheStanding): void;
   text(): Promise<MetricsText>;
 };
 
@@ -73,6 +83,7 @@ export function createMetrics({ version, now = Date.now }: MetricsOptions): Metr
     watchKeyRing: (ring) => void looks.push(rotationLook(made, ring, now)),
     watchWebhookEvents: (standing) => void looks.push(webhookLook(made, standing)),
     watchGateway: (standing) => void looks.push(gatewayLook(made, standing)),
+    watchCache: (standing) => void looks.push(cacheLook(made, standing)),
     async text() {
       for (const look of looks) await look();
       return { type: registry.contentType, text: await registry.metrics() };
@@ -205,5 +216,22 @@ function webhookLook({ counter, gauge }: Makers, standing: () => WebhookEventsSt
     // Counted elsewhere, and since the start of the process, as here.
     total.reset();
     for (const [outcome, count] of Object.entries(now.counts)) total.inc({ outcome }, count);
+  };
+}
+
+function cacheLook({ counter, gauge }: Makers, standing: () => CacheStanding) {
+  const requests = counter('svc_cache_requests_total');
+  const evictions = counter('svc_cache_evicted_total');
+  const [size, held] = [gauge('svc_cache_bytes'), gauge('svc_cache_entries')];
+  return async (): Promise<void> => {
+    const { entries, bytes, evicted, counts } = standing();
+    size.set(bytes);
+    held.set(entries);
+    requests.reset();
+    evictions.reset();
+    evictions.inc(evicted);
+    for (const [api, outcomes] of counts) {
+      for (const [outcome, count] of Object.entries(outcomes)) requests.inc({ api, outcome }, count);
+    }
   };
 }

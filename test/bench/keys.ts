@@ -7,6 +7,7 @@ import type { Feed, FeedAnswer } from '../../gateway/feed/feed.ts';
 import { hold } from '../../gateway/feed/held.ts';
 import { startGateway } from '../../gateway/gateway.ts';
 import type { GatewayObject, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
+import { memoryCache } from '../../src/stores/runtime/memory-cache.ts';
 import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
 import { keyId, positionText } from '../support/gateway-feed.ts';
 import { ListLane } from '../support/gateway-lane.ts';
@@ -67,6 +68,7 @@ async function changed(first: GatewaySnapshot) {
     ...{ feed, log: listLog(), lane: new ListLane(), clock: systemClock, node: 'bench', directory: folder.path },
     checkApi: createCheckApi(),
     counters: memoryCounters(systemClock),
+    cache: memoryCache({ maxBytes: 1_048_576, ...systemClock }),
     listen: { host: '127.0.0.1', port: 0 },
     controlListen: { host: '127.0.0.1', port: 0 },
     settings: { swapEveryMs: 0 },

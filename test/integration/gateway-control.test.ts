@@ -5,6 +5,7 @@ import type { JsonObject } from '../../domain/event.ts';
 import { toGroupName } from '../../domain/ids.ts';
 import type { CheckApi } from '../../gateway/check-api.ts';
 import { FeedRefusal } from '../../gateway/feed/feed.ts';
+import { memoryCache } from '../../src/stores/runtime/memory-cache.ts';
 import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
 import { eventually } from '../support/eventually.ts';
 import { MemoryFeed } from '../support/gateway-feed.ts';
@@ -35,6 +36,15 @@ describe('the control listener', () => {
       expect((await get(path, { method: 'POST' })).status).to.equal(405);
     });
   }
+
+  it('forgets the kept answers of an API when it is asked with DELETE, and has no metrics of its own here', async () => {
+    const answer = await get('/svc/cache/echo', { method: 'DELETE' });
+    expect([answer.status, await answer.json()]).to.deep.equal([200, { status: 'ok', message: '', entries: 0 }]);
+    const other = await get('/svc/cache/echo');
+    expect([other.status, other.headers.get('allow')]).to.deep.equal([405, 'DELETE']);
+    expect((await get('/svc/cache/', { method: 'DELETE' })).status).to.equal(404);
+    expect((await get('/metrics')).status).to.equal(404);
+  });
 
   it('knows nothing else, whatever stands in the place of a path', async () => {
     expect((await get('/svc/other')).status).to.equal(404);
@@ -158,6 +168,7 @@ describe('the control listener', () => {
     ];
     for (const [headers, status] of rows) expect(await statusFor(headers, guarded.control)).to.equal(status);
     expect((await fetch(`${guarded.control}/livez`)).status).to.equal(200);
+    expect((await fetch(`${guarded.control}/svc/cache/a`, { method: 'DELETE' })).status).to.equal(403);
   });
 });
 
@@ -219,6 +230,7 @@ describe('a gateway that stops', () => {
     const failed = await startGateway({
       ...{ feed: new MemoryFeed(), lane, log: listLog(), clock: systemClock, node: 'n', directory: running.directory },
       counters: memoryCounters(systemClock),
+      cache: memoryCache({ maxBytes: 1_048_576, ...systemClock }),
       checkApi: () => ({ problems: [], warnings: [] }),
       listen: { host: '127.0.0.1', port: running.port },
       controlListen: { host: '127.0.0.1', port: 0 },

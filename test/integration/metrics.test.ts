@@ -107,6 +107,26 @@ describe('metrics', () => {
     }
   });
 
+  it('of the cache of a gateway: requests by API and outcome, entries and memory', async () => {
+    const metrics = createMetrics({ version: 'test' });
+    let hit = 0;
+    const counts = () => new Map([['a', { hit, miss: 1, bypass: 0 }]]);
+    metrics.watchCache(() => ({ entries: 2, bytes: 300, evicted: 4, counts: counts() }));
+    for (hit of [1, 5]) {
+      const series = seriesOf((await metrics.text()).text);
+      expect([...series].filter(([name]) => name.startsWith('svc_cache'))).to.have.deep.members([
+        ['svc_cache_requests_total{api="a",outcome="hit"}', hit],
+        ['svc_cache_requests_total{api="a",outcome="miss"}', 1],
+        ['svc_cache_requests_total{api="a",outcome="bypass"}', 0],
+        ...[
+          ['svc_cache_bytes', 300],
+          ['svc_cache_entries', 2],
+          ['svc_cache_evicted_total', 4],
+        ],
+      ]);
+    }
+  });
+
   it('of a projection that lags, parks and is made anew', async () => {
     const stuck = countingProjection({
       name: 'stuck',

@@ -2,6 +2,7 @@
 import { createCheckApi } from '../../gateway/check-api.ts';
 import { startGateway } from '../../gateway/gateway.ts';
 import type { Log } from '../../gateway/ports.ts';
+import { memoryCache } from '../../src/stores/runtime/memory-cache.ts';
 import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
 import { MemoryFeed } from './gateway-feed.ts';
 import { ListLane } from './gateway-lane.ts';
@@ -58,6 +59,7 @@ const gateway = await startGateway({
   ...{ feed, log, lane: new ForgettingLane(), clock: systemClock, node: 'bench', directory: folder.path },
   checkApi: createCheckApi(),
   counters: memoryCounters(systemClock),
+  cache: memoryCache({ maxBytes: 1_048_576, ...systemClock }),
   listen: { host: '127.0.0.1', port: 0 },
   controlListen: { host: '127.0.0.1', port: 0 },
   settings: { analytics: chain !== 'none' },

@@ -4,8 +4,9 @@ import type { ApiDocument } from '../../domain/api/definition.ts';
 import { type CheckApi, createCheckApi } from '../../gateway/check-api.ts';
 import { type Gateway, startGateway } from '../../gateway/gateway.ts';
 import type { GatewayOptions } from '../../gateway/options.ts';
-import type { Clock, Counters, Log } from '../../gateway/ports.ts';
+import type { Clock, Counters, Log, ResponseCache } from '../../gateway/ports.ts';
 import type { GatewaySettings } from '../../gateway/settings.ts';
+import { memoryCache } from '../../src/stores/runtime/memory-cache.ts';
 import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';
 import { apiDocument } from './documents.ts';
 import { eventually } from './eventually.ts';
@@ -53,6 +54,7 @@ export type TestGatewayOptions = Pick<
   readonly directory?: string;
   readonly clock?: Clock;
   readonly counters?: Counters;
+  readonly cache?: ResponseCache;
   readonly checkApi?: CheckApi;
 };
 
@@ -66,6 +68,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ...{ reloadGroup: options.reloadGroup, metrics: options.metrics },
     ...{ openOutbox: options.openOutbox, openSecrets: options.openSecrets, webhookRetries: options.webhookRetries },
     counters: options.counters ?? memoryCounters(clock),
+    cache: options.cache ?? memoryCache({ maxBytes: 1_048_576, ...clock }),
     checkApi: options.checkApi ?? createCheckApi(),
     rules: options.rules,
     listen: { host: '127.0.0.1', port: 0 },

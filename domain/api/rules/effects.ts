@@ -71,12 +71,11 @@ const noEffect = rows(
   'no_effect',
   `
   errorOverrides
-  middleware/global/cache
+  middleware/global/cache/onStoreFailure
   middleware/global/ignoreCase
   middleware/global/trafficLogs/onFull
   middleware/global/trafficLogs/waitForCommit
   middleware/global/pluginConfig/data
-  middleware/operations/*/cache
   middleware/operations/*/trackEndpoint
   server/authentication/customKeyLifetime
   server/authentication/security
@@ -90,14 +89,19 @@ const noEffect = rows(
   `,
 );
 
-const effects = [...noEffect, ...notOffered];
+/** Run, among others of their kind that are not. */
+const run: readonly { readonly path: Path; readonly effect?: Effect }[] = [
+  { path: ['middleware', 'operations', '*', 'cache'] },
+];
+
+const effects = [...noEffect, ...notOffered, ...run];
 
 /** The rows as a tree of steps, so that one walk over a definition finds them all. */
 type Tree = { readonly effect?: Effect; readonly next: Readonly<Record<string, Tree>> };
 
-const withRow = ({ next, ...tree }: Tree, [step, ...rest]: Path, effect: Effect): Tree =>
+const withRow = ({ next, ...tree }: Tree, [step, ...rest]: Path, effect: Effect | undefined): Tree =>
   step === undefined
-    ? { ...tree, next, effect }
+    ? { ...tree, next, ...(effect === undefined ? {} : { effect }) }
     : { ...tree, next: { ...next, [step]: withRow(next[step] ?? { next: {} }, rest, effect) } };
 
 const tree = effects.reduce<Tree>((grown, { path, effect }) => withRow(grown, path, effect), { next: {} });

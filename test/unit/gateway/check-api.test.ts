@@ -309,7 +309,7 @@ describe('checkApi remarks', () => {
     ]);
   });
   it('blocks that have no effect yet', () => {
-    const { warnings, definition } = check(apiDocument({ global: { cache: { enabled: true } } }));
+    const { warnings, definition } = check(apiDocument({ global: { ignoreCase: { enabled: true } } }));
     expect(definition).not.to.equal(undefined);
     expect(warnings.map(({ code }) => code)).to.deep.equal(['no_effect']);
   });

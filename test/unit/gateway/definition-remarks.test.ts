@@ -17,6 +17,14 @@ import {
 } from '../../support/definition-rows.ts';
 import { apiDocument, extensionOf } from '../../support/documents.ts';
 
+const withCaches = apiDocument(
+  {
+    global: { cache: { enabled: true, timeout: 5, scope: 'shared' } },
+    operations: { getA: { cache: { enabled: true } } },
+  },
+  { paths: { '/a': { get: { operationId: 'getA' } } } },
+);
+
 const taken: readonly (readonly [string, JsonObject])[] = [
   [
     'durations of both forms, and an empty one',
@@ -27,6 +35,7 @@ const taken: readonly (readonly [string, JsonObject])[] = [
   ],
   ['references in a block that is off', upstream({ proxy: { enabled: false, url: 'env://PROXY' } })],
   ['an expression with a name in it', operation({ cache: { enabled: true, cacheByRegex: '(?P<id>[a-z]+)' } })],
+  ['caches of an API and of one of its operations', withCaches],
   [
     'addresses and ranges of both families',
     server({ ipAccessControl: { enabled: false, allow: ['10.0.0.0/8', '::1', '2001:db8::/32', '::ffff:10.0.0.1'] } }),
@@ -87,6 +96,28 @@ const remarked: readonly Row[] = [
     'a block without effect in an operation',
     operation({ trackEndpoint: { enabled: true } }),
     'middleware/operations/getA/trackEndpoint',
+    'no_effect',
+  ],
+  [
+    'a cache of an operation without one of the API',
+    operation({ cache: { enabled: true, timeout: 5 } }),
+    'middleware/operations/getA/cache',
+    'no_effect',
+  ],
+  ['a cache that keeps nothing', global({ cache: { enabled: true } }), 'middleware/global/cache', 'no_effect'],
+  [
+    'what becomes of a store of the cache that is away',
+    global({ cache: { enabled: true, timeout: 5, cacheAllSafeRequests: true, onStoreFailure: 'closed' } }),
+    'middleware/global/cache/onStoreFailure',
+    'no_effect',
+  ],
+  [
+    'a shared cache of answers that tell of their callers',
+    global({
+      cache: { enabled: true, timeout: 5, cacheAllSafeRequests: true, scope: 'shared' },
+      transformResponseHeaders: { enabled: true, add: [{ name: 'x-name', value: '$svc_meta.name' }] },
+    }),
+    'middleware/global/cache/scope',
     'no_effect',
   ],
   ['a retry', upstream({ retry: { enabled: true } }), 'upstream/retry', 'no_effect'],
@@ -159,6 +190,7 @@ const remarked: readonly Row[] = [
 ];
 
 describe('a definition is remarked upon for', () => {
+  it('nothing, when its caches do something', () => expect(check(withCaches).warnings).to.deep.equal([]));
   for (const [what, document, pointer, code] of remarked) {
     it(what, () => {
       const { warnings, problems } = check(document);

@@ -5,7 +5,9 @@ import type { JsonObject } from '../../../domain/event.ts';
 import { toApiId, toOrgId } from '../../../domain/ids.ts';
 import { createCheckApi } from '../../../gateway/check-api.ts';
 import { type ChainEntry, describeChain } from '../../../gateway/describe-chain.ts';
+import { KeptAnswers } from '../../../gateway/middleware/cache/kept-answers.ts';
 import { buildStack } from '../../../gateway/stack.ts';
+import { memoryCache } from '../../../src/stores/runtime/memory-cache.ts';
 import { memoryCounters } from '../../../src/stores/runtime/memory-counters.ts';
 import { apiDocument } from '../../support/documents.ts';
 import { listLog, startTestGateway, systemClock } from '../../support/gateway-start.ts';
@@ -75,8 +77,8 @@ describe('describeChain', () => {
     ],
     [
       'a block without a step',
-      apiDocument({ global: { cache: { enabled: true, timeout: 5 } } }),
-      'cache',
+      apiDocument({ global: { ignoreCase: { enabled: true } } }),
+      'ignoreCase',
       /stores it and does not run it/,
     ],
     [
@@ -84,6 +86,12 @@ describe('describeChain', () => {
       apiDocument({ global: { prePlugins: [{ enabled: false, functionName: 'f', path: 'p' }] } }),
       'prePlugins',
       /switched off/,
+    ],
+    [
+      'a cache that keeps nothing',
+      apiDocument({ global: { cache: { enabled: true } } }),
+      'cache-look-up',
+      /nothing would/,
     ],
     ['an end that is none', apiDocument({ info: { expiration: '-1' } }), 'expiry', /has no end/],
     ['an upstream that is not there', apiDocument({ upstream: { url: '' } }), 'upstream', /paths answer 404/],
@@ -113,6 +121,30 @@ describe('describeChain', () => {
     expect(described(document).at(-1)).to.deep.include({ name: 'allow', source: 'operation', operation: 'getOrder' });
   });
 
+  it('shows caches of operations in the step that asks them, or why they do nothing', () => {
+    const paths = { '/a': { get: { operationId: 'getA' } }, '/b': { get: { operationId: 'getB' } } };
+    const chain = (enabled: boolean) =>
+      described(
+        apiDocument(
+          {
+            global: { cache: { enabled, timeout: 5 } },
+            operations: { getA: { cache: { enabled: true } }, getB: { cache: { enabled: false } } },
+          },
+          { paths },
+        ),
+      ).filter(({ name }) => name.startsWith('cache'));
+    const [lookUp, write, off] = chain(true);
+    expect([lookUp, write].map((entry) => [entry?.name, entry?.phase])).to.deep.equal([
+      ['cache-look-up', 'request'],
+      ['cache-write', 'response'],
+    ]);
+    expect(lookUp?.settings?.['operations']).to.deep.equal([{ method: 'GET', path: '/a', timeoutS: 5 }]);
+    expect(off).to.include({ operation: 'getB', reason: 'is switched off' });
+    expect(chain(false).map(({ reason }) => reason)).to.deep.equal([
+      ...['is switched off', 'the cache of the API is off, or keeps nothing', 'is switched off'],
+    ]);
+  });
+
   it('shows no credentials of the upstream', () => {
     const document = apiDocument();
     const definition = definitionOf(document);
@@ -135,14 +167,16 @@ describe('describeChain', () => {
       rateLimitHeaders: 'all' as const,
       quotaAlarms: [],
       bodyIdleMs: 1_000,
+      kept: new KeptAnswers(memoryCache({ maxBytes: 1_000, ...systemClock }), systemClock),
+      cacheEntryBytes: 1_000,
     };
     const flag = fc.boolean();
     const document = fc
       .record({
-        flags: fc.tuple(flag, flag, flag, flag, flag, flag, flag, flag),
+        flags: fc.tuple(flag, flag, flag, flag, flag, flag, flag, flag, flag),
         value: fc.constantFrom('a', '$svc_context.request_data'),
       })
-      .map(({ flags: [ends, keys, limit, cors, size, variables, request, response], value }) =>
+      .map(({ flags: [ends, keys, limit, cors, size, variables, request, response, cache], value }) =>
         apiDocument({
           info: ends ? { expiration: '2999-01-01 00:00' } : {},
           server: { listenPath: { value: '/orders/' }, authentication: { enabled: keys } },
@@ -150,6 +184,7 @@ describe('describeChain', () => {
           global: {
             ...{ cors: { enabled: cors }, requestSizeLimit: { enabled: size, value: 9 } },
             ...{ contextVariables: { enabled: variables } },
+            ...{ cache: { enabled: cache, timeout: 5, cacheAllSafeRequests: true } },
             ...{ transformRequestHeaders: headers(request, value), transformResponseHeaders: headers(response, value) },
           },
         }),
@@ -157,7 +192,7 @@ describe('describeChain', () => {
     fc.assert(
       fc.property(document, (made) => {
         const entries = described(made);
-        const built = buildStack(definitionOf(made), dependencies);
+        const built = buildStack(definitionOf(made), dependencies, '1');
         expect([...stepsOf(entries, 'request'), ...stepsOf(entries, 'response')]).to.deep.equal(built.names);
         expect(stepsOf(entries, 'request')).to.have.length(built.request.length);
         expect(stepsOf(entries, 'response')).to.have.length(built.response.length);

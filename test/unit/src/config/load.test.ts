@@ -58,6 +58,8 @@ describe('loadSettings', () => {
       underscoreHeaders: 'guard',
       maxHeaderBytes: 32_768,
       maxUrlBytes: 8192,
+      cacheBytes: 268_435_456,
+      cacheEntryBytes: 1_048_576,
       gracefulShutdownDelayMs: 0,
       gracefulShutdownTimeoutMs: 30_000,
     });
