@@ -201,6 +201,12 @@ describe('a definition is remarked upon for', () => {
       ]);
     });
   }
+  it('nothing that it says of records in detail', () => {
+    const detail = { max_body_bytes: 10, redact_json: ['$.a'], sample: 0.5 };
+    const recorded = { detailedActivityLogs: { enabled: true } };
+    const { warnings } = check(apiDocument({ server: recorded, global: { trafficLogs: { enabled: true, detail } } }));
+    expect(warnings).to.deep.equal([]);
+  });
   it('alternatives that are left out, and an operation that only looks open', () => {
     const { warnings, problems } = check({
       ...auth({ securityProcessingMode: 'compliant', securitySchemes: { a: { enabled: true } } }, { a: key, b: jwt }),

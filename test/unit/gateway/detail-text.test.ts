@@ -138,6 +138,12 @@ describe('the detail of a record', () => {
         '[left out: 10 bytes]',
         10,
       ],
+      [
+        'JSON whose beginning parses, whole',
+        { body: '{"pw":"a"}{"pw":"b"}', rules: { ...pw, maxBodyBytes: 10 } },
+        '[left out: 20 bytes]',
+        20,
+      ],
       ['a body that calls itself JSON', { body: 'pw=a', rules: pw }, '[left out: 4 bytes]', 4],
       [
         'a coding that nobody knows',
