@@ -86,3 +86,28 @@ describe('filters of GET /api/apis', () => {
     expect([answer.status, answer.headers.get('x-svc-error-code')]).to.deep.equal([400, 'query_invalid']);
   });
 });
+
+describe('the documents of GET /api/apis/oas', () => {
+  it('are those of now, and those of then: changed since, deleted since, without secrets for everybody', async () => {
+    await using management = await startTestManagement();
+    const write = async (method: string, path: string, body?: object): Promise<string> => {
+      const answer = await management.call(method, `/api/apis/oas${path}`, body && JSON.stringify(body), json);
+      expect(answer.status, answer.text).to.equal(200);
+      return answer.headers.get('x-svc-revision') ?? '';
+    };
+    await write('POST', '', named('stays'));
+    const then = await write('POST', '', named('goes'));
+    await write('PUT', '/stays', { ...named('stays'), info: { title: 'Changed', version: '2' } });
+    await write('DELETE', '/goes');
+    await write('POST', '', named('comes'));
+    const titles = async (query = ''): Promise<readonly string[]> => {
+      const { status, text } = await management.call('GET', `/api/apis/oas${query}`);
+      expect(status, text).to.equal(200);
+      const documents = JSON.parse(text) as readonly JsonObject[];
+      return documents.map((one) => `${(one['info'] as JsonObject)['title']} ${'x-svc-api-gateway' in one}`);
+    };
+    expect(await titles()).to.deep.equal(['Orders true', 'Changed true']);
+    expect(await titles(`?at=${then}`)).to.deep.equal(['Orders true', 'Orders true']);
+    expect(await titles(`?at=${then}&mode=public`)).to.deep.equal(['Orders false', 'Orders false']);
+  });
+});

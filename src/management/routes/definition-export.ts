@@ -1,5 +1,6 @@
 /** Definitions to take away: the list of OAS documents, and one document as a file with the addresses at which it is served. */
 import { routeOf } from '../../../domain/api/api.ts';
+import type { ApiDocument } from '../../../domain/api/definition.ts';
 import { generatedServers, withServersInFront } from '../../../domain/api/servers.ts';
 import { listedVersions } from '../../../domain/api/versioning.ts';
 import { kindMismatch } from '../../../domain/errors.ts';
@@ -11,7 +12,8 @@ import { type DefinitionKind, exampleDocument } from '../definition-rows.ts';
 import { isPublic, publicDocument } from '../definitions/public-document.ts';
 import { pageReply } from '../paging.ts';
 import * as parameter from '../parameters.ts';
-import { documentsFor } from '../past-reads.ts';
+import { apiAt } from '../past/time-travel.ts';
+import { askedMoment, documentsFor } from '../past-reads.ts';
 import { readApi, replyWithApi, type ShownApi } from '../read-api.ts';
 import type { Reply } from '../responses.ts';
 import type { Route, Services } from '../route.ts';
@@ -24,10 +26,15 @@ async function list(call: Call, services: Services): Promise<Reply> {
   const { orgId, apis: only } = call.caller;
   const query = { kind: 'oas', limit, ...textParameters(call, ['after']), ...(only ? { only } : {}) } as const;
   const page = listApis(documents, orgId, query);
-  const body = page.apis.flatMap(({ id }) => {
-    const document = getApi(documents, orgId, id)?.document;
-    return document ? [shown?.(document) ?? document] : [];
-  });
+  const moment = await askedMoment(call, services);
+  const body: ApiDocument[] = [];
+  for (const { id } of page.apis) {
+    // The past of a list is not that of its documents.
+    const found = moment
+      ? await apiAt(services.store, orgId, toApiId(id), moment.position)
+      : getApi(services.models, orgId, id);
+    if (found) body.push(shown?.(found.document) ?? found.document);
+  }
   return { ...pageReply(call, page), body };
 }
 
