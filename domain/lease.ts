@@ -9,6 +9,8 @@ export type LeaseOptions = {
   readonly owner: string;
   /** ms since 1970; nodes whose clocks differ by more than the life of a lease may both believe to hold it. */
   readonly now: () => number;
+  /** ms of a clock that nobody sets; default that of the process. */
+  readonly monotonic?: () => number;
   /** Default 15,000. A holder renews well before. */
   readonly lifeMs?: number;
 };
@@ -27,7 +29,14 @@ type Holding = { readonly owner: string; readonly epoch: string; readonly untilM
 
 const defaultLifeMs = 15_000;
 
-export function createLease({ cells, key, owner, now, lifeMs = defaultLifeMs }: LeaseOptions): Lease {
+export function createLease(options: LeaseOptions): Lease {
+  const { cells, key, owner, now, monotonic = () => performance.now(), lifeMs = defaultLifeMs } = options;
+  let seen = { version: -1n, sinceMs: 0 };
+  /** By our own clock: its end may be far away when a clock was wrong as the lease was taken, or was set back since. */
+  const isAbandoned = (version: bigint): boolean => {
+    if (seen.version !== version) seen = { version, sinceMs: monotonic() };
+    return monotonic() - seen.sinceMs >= lifeMs;
+  };
   const write = async (holding: Holding, expected: bigint | 'none'): Promise<boolean> => {
     try {
       await cells.write(key, JSON.stringify(holding), expected);
@@ -42,7 +51,7 @@ export function createLease({ cells, key, owner, now, lifeMs = defaultLifeMs }: 
       const cell = await cells.read(key);
       const before = cell && (JSON.parse(cell.value) as Holding);
       const isOurs = before?.owner === owner;
-      if (before && !isOurs && before.untilMs > now()) return undefined;
+      if (cell && before && !isOurs && before.untilMs > now() && !isAbandoned(cell.version)) return undefined;
       const epoch = BigInt(before?.epoch ?? 0) + (isOurs ? 0n : 1n);
       const holding = { owner, epoch: String(epoch), untilMs: now() + lifeMs };
       return (await write(holding, cell?.version ?? 'none')) ? epoch : undefined;

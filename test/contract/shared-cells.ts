@@ -125,6 +125,31 @@ export function sharedCellsContract(name: string, open: () => Promise<CellsUnder
       expect(new Set(epochs).size).to.be.within(1, 3);
     });
 
+    it('a lease whose holder died with a clock an hour ahead goes to the next when nobody has renewed it for its life', async () => {
+      const { cells } = log();
+      const clock = { nowMs: 1_000, monotonicMs: 0 };
+      const lease = (owner: string, aheadMs: number) =>
+        createLease({
+          ...{ cells, key: 'lease/a', owner, lifeMs: 100 },
+          now: () => clock.nowMs + aheadMs,
+          monotonic: () => clock.monotonicMs,
+        });
+      const [ahead, other] = [lease('ahead', 3_600_000), lease('other', 0)];
+      expect(await ahead.hold()).to.equal(1n);
+      for (const [passedMs, isRenewed] of [
+        [99, true],
+        [99, false],
+      ] as const) {
+        expect(await other.hold()).to.equal(undefined);
+        clock.nowMs += passedMs;
+        clock.monotonicMs += passedMs;
+        expect(await other.hold()).to.equal(undefined);
+        if (isRenewed) expect(await ahead.hold()).to.equal(1n);
+      }
+      clock.monotonicMs += 1;
+      expect(await other.hold()).to.equal(2n);
+    });
+
     it('a lease that was released goes to the next at once, with a higher epoch', async () => {
       const { cells } = log();
       const lease = (owner: string) => createLease({ cells, key: 'lease/a', owner, now: () => 1_000 });
