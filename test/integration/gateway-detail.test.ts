@@ -8,6 +8,7 @@ import type { AnalyticsRecord } from '../../domain/analytics-record.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import type { OrganisationTerms } from '../../domain/organisation.ts';
 import { type DetailRules, defaultRecording, type Recording } from '../../domain/record-detail.ts';
+import { eventually } from '../support/eventually.ts';
 import { apiFor, recordOf, startWithEcho } from '../support/gateway-start.ts';
 import { httpUpstream } from '../support/upstream.ts';
 
@@ -213,6 +214,17 @@ describe('records in detail', () => {
         .flatMap(({ raw_request, raw_response }) => [text(raw_request), text(raw_response)]);
       expect(shown.length).to.be.greaterThan(3);
       for (const one of shown) expect(one).not.to.contain(key).and.not.to.contain(issued);
+    });
+
+    it('a kept answer that is given again', async () => {
+      await put('kept', { global: { cache: { enabled: true, cacheAllSafeRequests: true, timeout: 60 } } });
+      const first = await seen('/kept/?1');
+      await fetch(`${gateway.url}/kept/?1`);
+      const again = await eventually(() => gateway.lane.records.find(({ ext }) => ext.cache === 'hit'));
+      expect(bodyOf(text(again.raw_response)))
+        .to.equal(first.answer)
+        .and.not.equal('');
+      expect(text(again.raw_request)).to.match(/^GET \/kept\/\?1 HTTP/);
     });
 
     it('an answer that breaks off, as far as it came', async () => {
