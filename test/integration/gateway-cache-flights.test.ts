@@ -207,6 +207,15 @@ describe('a cache', () => {
       expect(await cached.bodies(post('none'))).to.deep.equal(['answer 4 4']);
     });
 
+    it('keeps answers apart by what says how a body is read', async () => {
+      await serve();
+      const typed = (type: string) =>
+        ['/a/search', { method: 'POST', body: 'a', headers: { 'content-type': type } }] as const;
+      expect(await cached.bodies(typed('text/plain'), typed('application/json'), typed('text/plain'))).to.deep.equal([
+        ...['answer 1', 'answer 2', 'answer 1'],
+      ]);
+    });
+
     it('sends a body that was read for its key on as it came', async () => {
       await serve();
       const seen: string[] = [];

@@ -75,6 +75,8 @@ describe('the response cache', () => {
     ['a request for a part', answering({}), { headers: { range: 'bytes=0-1' } }],
     ['a request for a part, forced', answering(forced), { headers: { range: 'bytes=0-1' } }, controlled],
     ['a condition of a write', answering({}), { headers: { 'if-match': '"1"' } }],
+    ['what may mean another path', answering({}), { headers: { 'x-original-url': '/y' } }],
+    ['what may mean another method', answering({}), { headers: { 'X-HTTP-Method-Override': 'DELETE' } }],
     ['a request for events', answering({}), { headers: { accept: 'text/event-stream' } }],
     ['another method', answering({}), { method: 'POST', body: 'x' }],
     ['another method, forced', answering(forced), { method: 'DELETE' }, controlled],

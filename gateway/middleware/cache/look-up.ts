@@ -4,7 +4,7 @@ import type { ApiDefinition } from '../../../domain/api/definition.ts';
 import type { KeySession } from '../../access/session.ts';
 import type { Context, Step, StepResult } from '../../http/context.ts';
 import type { Answer } from '../../http/errors.ts';
-import { headerValue } from '../../http/headers.ts';
+import { headerValue, headerValues } from '../../http/headers.ts';
 import type { Clock } from '../../ports.ts';
 import { Copy } from './copy.ts';
 import { answerFrom } from './hit.ts';
@@ -54,8 +54,10 @@ export function cacheLookUp(definition: ApiDefinition, revision: string, depende
       return undefined;
     }
     if (!hasKeyedBody(context)) return lookUp(context, rule, '');
-    if (context.bufferedBody) return lookUp(context, rule, bodyKey(rule, context.bufferedBody));
-    return readBody(context, dependencies.bodyIdleMs).then((body) => lookUp(context, rule, bodyKey(rule, body)));
+    if (context.bufferedBody) return lookUp(context, rule, bodyKey(rule, context, context.bufferedBody));
+    return readBody(context, dependencies.bodyIdleMs).then((body) =>
+      lookUp(context, rule, bodyKey(rule, context, body)),
+    );
   };
 }
 
@@ -102,10 +104,14 @@ const isTooLong = (context: Context): boolean =>
   context.bufferedBody === undefined &&
   (context.head.isChunked || context.head.contentLength > maxKeyedBytes);
 
-/** What is no text is looked at as a whole: in its place other bytes would read the same. */
-function bodyKey({ bodyPart }: RequestRule, body: Buffer): string {
+/**
+ * With what says how it is read: the same bytes may mean two things. What is no text is looked at as a whole: in its place
+ * other bytes would read the same.
+ */
+function bodyKey({ bodyPart }: RequestRule, { head, headers }: Context, body: Buffer): string {
   const part = bodyPart && isUtf8(body) ? bodyPart(body.toString('utf8')) : undefined;
-  return part === undefined ? `body ${bodyDigest(body)}` : `part ${bodyDigest(part)}`;
+  const coding = headerValues(headers, 'content-encoding').join();
+  return `${part === undefined ? 'body' : 'part'} ${bodyDigest(part ?? body)} ${bodyDigest(coding)} ${head.contentType}`;
 }
 
 async function readBody(context: Context, idleMs: number): Promise<Buffer> {

@@ -3,7 +3,7 @@ import { RE2JS } from 're2js';
 import type { CacheRules, OperationCache } from '../../../domain/api/definition.ts';
 import { endpointFinder } from '../../access/endpoint-limits.ts';
 import type { Context } from '../../http/context.ts';
-import { headerValue } from '../../http/headers.ts';
+import { HeaderNames, headerValue } from '../../http/headers.ts';
 import { comparable } from '../../http/path.ts';
 import type { AnswerRule } from './policy.ts';
 
@@ -33,16 +33,20 @@ export function ruleFinder(rules: CacheRules): FindRule {
   };
 }
 
-/** Upgrades, parts, conditions that protect a write, streams, and bodies that are in no key. */
+/** Upgrades, parts, conditions that protect a write, streams, bodies that are in no key, and what may mean another resource. */
 function isLeftAlone(context: Context): boolean {
   const { head, upgrade, hasBody } = context;
   if (upgrade !== undefined || (hasBody && !withBodies.has(head.method))) return true;
   const { headers } = head;
-  if (unkept.some((name) => headerValue(headers, name) !== undefined)) return true;
+  for (let i = 0; i < headers.length; i += 2) if (unkept.has(headers[i] as string)) return true;
   return /\btext\/event-stream\b/i.test(headerValue(headers, 'accept') ?? '');
 }
 
-const unkept = ['range', 'if-match', 'if-unmodified-since', 'if-range'];
+const unkept = new HeaderNames([
+  ...['range', 'if-range', 'if-match', 'if-unmodified-since'],
+  // Some upstreams take the method or the path from these, and would answer for another one than the key says.
+  ...['x-http-method-override', 'x-http-method', 'x-method-override', 'x-original-url', 'x-rewrite-url'],
+]);
 
 type FindOperation = (method: string, rest: string) => RequestRule | undefined;
 
