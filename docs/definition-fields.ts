@@ -125,10 +125,12 @@ const line = ({ steps, schema }: Field): string => {
       ? 'definition-rules'
       : 'json-schema';
   const effect = shownEffect(path, steps);
-  return `| \`${path}\` | ${shownType(schema)} | ${isProduct ? 'document' : ''} | ${judgedIn(path, schema)} | ${effect} | ${test} |`;
+  return `| \`${path}\` | ${shownType(schema)} | ${shownDefault(schema)} | ${isProduct ? 'document' : ''} | ${judgedIn(path, schema)} | ${effect} | ${test} |`;
 };
 
-const header = '| field | type | from | judged in | gateway | test |\n|---|---|---|---|---|---|';
+const shownDefault = ({ default: value }: Schema): string => (value === undefined ? '' : `\`${String(value)}\``);
+
+const header = '| field | type | default | from | judged in | gateway | test |\n|---|---|---|---|---|---|---|';
 
 export function definitionFieldsPage(): string {
   const fields = fieldsOf(oasExtensionSchema);
@@ -145,7 +147,7 @@ function streamingSection(): string {
   const rows = fieldsOf(streamingSchema).filter(({ schema }) => schema['properties'] === undefined);
   const lines = rows.map(
     ({ steps, schema }) =>
-      `| \`${shownPath(steps, streamingSchema)}\` | ${shownType(schema)} |  | \`schema/streaming.ts\` | \`no_effect\` | json-schema |`,
+      `| \`${shownPath(steps, streamingSchema)}\` | ${shownType(schema)} |  |  | \`schema/streaming.ts\` | \`no_effect\` | json-schema |`,
   );
   return `## \`x-svc-streaming\`\n\nThe shape alone; members of components are not judged.\n\n${header}\n${lines.join('\n')}\n`;
 }
@@ -156,6 +158,7 @@ const head = `<!-- Made by \`node docs/generate.ts\` from domain/api/schema and 
 
 Every member of \`x-svc-api-gateway\`. The same as JSON Schema: \`GET /api/schemas/apidefs/oas\`, and for editors without a token \`/schemas/oas-3.1.json\`. \`POST /api/validate\` judges a document and stores nothing.
 
+- **default**: what holds where the member is absent; empty: nothing, or what the block says as a whole.
 - **from**: \`document\` stands in the product document; the others are ours.
 - **judged in**: files below \`domain/api\`. A wrong type is a 400 with the pointer, in every element of every list; an unknown key is a warning with the nearest known name (\`strict=true\`: an error). The first hundred problems are told.
 - **gateway**: \`run\` = a gateway does what it says (or it needs no running); \`not_offered\` = a 400 while it is on, because it would protect something or decide where a request goes ([ADR 11](../adr/0011-not-offered-is-refused.md)); \`no_effect\` = stored, with a warning.

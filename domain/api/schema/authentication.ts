@@ -9,6 +9,8 @@ import {
   list,
   mapOf,
   object,
+  off,
+  preset,
   shared,
   status,
   text,
@@ -21,31 +23,31 @@ export const sources = object(ofKinds);
 const withSources = { AuthSources: shared('sources'), ...ofKinds };
 
 const policyOfScope = list(object({ policyId: filledText, scope: filledText }, ['policyId', 'scope']));
-const scopes = object({ claimName: text, claims: list(text), scopeToPolicyMapping: policyOfScope });
+const scopes = object({ claimName: preset('scope', text), claims: list(text), scopeToPolicyMapping: policyOfScope });
 
 const token = {
-  enableClientCertificate: flag,
+  enableClientCertificate: off,
   signatureValidation: block({
     algorithm: word('MasherySHA256', 'MasheryMD5'),
     header: text,
     query: shared('source'),
     secret: text,
     allowedClockSkew: { type: 'integer', minimum: 0, maximum: 600 },
-    errorCode: status,
-    errorMessage: text,
+    errorCode: preset(401, status),
+    errorMessage: preset('Request signature verification failed', text),
   }),
 };
 
 const basic = {
-  disableCaching: flag,
-  cacheTTL: count,
+  disableCaching: off,
+  cacheTTL: preset(60, count),
   extractCredentialsFromBody: block({ userRegexp: expression, passwordRegexp: expression }),
 };
 
 const jwt = {
   signingMethod: word('rsa', 'hmac', 'ecdsa', 'eddsa'),
   source: text,
-  jwksURIs: list(object({ url: filledText, cacheTimeout: count }, ['url'])),
+  jwksURIs: list(object({ url: filledText, cacheTimeout: preset(240, count) }, ['url'])),
   skipKid: flag,
   identityBaseField: text,
   subjectClaims: list(text),
@@ -54,9 +56,9 @@ const jwt = {
   clientBaseField: text,
   scopes,
   defaultPolicies: list(text),
-  issuedAtValidationSkew: count,
-  notBeforeValidationSkew: count,
-  expiresAtValidationSkew: count,
+  issuedAtValidationSkew: preset(0, count),
+  notBeforeValidationSkew: preset(0, count),
+  expiresAtValidationSkew: preset(0, count),
   allowedIssuers: list(text),
   allowedAudiences: list(text),
   allowedSubjects: list(text),
@@ -71,7 +73,7 @@ const jwt = {
       ['type'],
     ),
   ),
-  idpClientIdMappingDisabled: flag,
+  idpClientIdMappingDisabled: off,
 };
 
 /** What schemes that are no token schemes have besides. */
@@ -99,9 +101,9 @@ const provider = object({
 
 export const authenticationSchema = block({
   baseIdentityProvider: text,
-  stripAuthorizationData: flag,
+  stripAuthorizationData: off,
   grantedAs: object({ id: filledText, version: filledText }, ['id', 'version']),
-  securityProcessingMode: word('legacy', 'compliant'),
+  securityProcessingMode: preset('legacy', word('legacy', 'compliant')),
   security: list(list(text)),
   securitySchemes: {
     ...mapOf(block({ ...withSources, ...token, ...basic, ...jwt, ...foreign })),
@@ -123,10 +125,10 @@ export const authenticationSchema = block({
   hmac: block({
     ...withSources,
     allowedAlgorithms: list(text),
-    allowedClockSkew: { type: 'number', minimum: 0 },
-    signQuery: flag,
+    allowedClockSkew: preset(0, { type: 'number', minimum: 0 }),
+    signQuery: off,
   }),
-  oidc: block({ ...withSources, segregateByClientId: flag, providers: list(provider), scopes }),
+  oidc: block({ ...withSources, segregateByClientId: off, providers: list(provider), scopes }),
   customKeyLifetime: block({ value: duration, respectValidity: flag }),
   ...foreign,
   externalOAuth: block(),

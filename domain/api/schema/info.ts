@@ -1,5 +1,5 @@
 /** Schema of the extension's `info` (api-definition design 3 and 4.4). */
-import { expression, filledText, flag, list, object, text, word } from './shapes.ts';
+import { expression, filledText, flag, list, object, off, text, word } from './shapes.ts';
 
 export const infoSchema = object(
   {
@@ -8,16 +8,16 @@ export const infoSchema = object(
     orgId: text,
     name: filledText,
     expiration: text,
-    state: object({ active: flag, internal: flag }, ['active']),
+    state: object({ active: flag, internal: off }, ['active']),
     versioning: object({
-      enabled: flag,
+      enabled: off,
       name: text,
       default: text,
       location: word('header', 'url-param', 'url'),
       key: text,
       versions: list(object({ id: filledText, name: filledText }, ['id', 'name'])),
-      stripVersioningData: flag,
-      fallbackToDefault: flag,
+      stripVersioningData: off,
+      fallbackToDefault: off,
       urlVersioningPattern: expression,
     }),
   },

@@ -8,16 +8,23 @@ import {
   headerPairs,
   list,
   object,
+  off,
+  preset,
   shared,
   status,
   text,
   word,
 } from './shapes.ts';
 
-const lettersMatter = block({ ignoreCase: flag });
+const lettersMatter = block({ ignoreCase: off });
 
 const bodyTransform = block(
-  { format: { type: 'string', enum: ['json', 'xml'] }, body: text, path: text, onError: word('fail', 'pass') },
+  {
+    format: { type: 'string', enum: ['json', 'xml'] },
+    body: text,
+    path: text,
+    onError: preset('fail', word('fail', 'pass')),
+  },
   ['format'],
 );
 
@@ -54,12 +61,16 @@ export const operationSchema = object({
   block: lettersMatter,
   ignoreAuthentication: lettersMatter,
   internal: block(),
-  validateRequest: block({ errorResponseCode: { type: 'integer', minimum: 400, maximum: 599 } }),
+  validateRequest: block({ errorResponseCode: preset(422, { type: 'integer', minimum: 400, maximum: 599 }) }),
   mockResponse: block({
-    code: status,
+    code: preset(200, status),
     body: text,
     headers: headerPairs,
-    fromOASExamples: block({ code: status, contentType: text, exampleName: text }),
+    fromOASExamples: block({
+      code: preset(200, status),
+      contentType: preset('application/json', text),
+      exampleName: text,
+    }),
   }),
   transformRequestMethod: block(
     { toMethod: { type: 'string', enum: ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'HEAD'] } },
@@ -70,7 +81,7 @@ export const operationSchema = object({
   transformRequestHeaders: shared('headerTransform'),
   transformResponseHeaders: shared('headerTransform'),
   urlRewrite,
-  cache: block({ timeout: count, cacheByRegex: expression, cacheResponseCodes: list(status) }),
+  cache: block({ timeout: preset(0, count), cacheByRegex: expression, cacheResponseCodes: list(status) }),
   enforceTimeout: block({ duration, value: { type: 'number', minimum: 0 } }),
   circuitBreaker: block(circuitBreaker, Object.keys(circuitBreaker)),
   requestSizeLimit: shared('requestSizeLimit'),

@@ -1,6 +1,6 @@
 /** Schema of the extension's `server` (api-definition design 4, 8 and 14). */
 import { authenticationSchema } from './authentication.ts';
-import { block, duration, filledText, flag, headerPairs, list, object, text, word } from './shapes.ts';
+import { block, duration, filledText, headerPairs, list, object, off, preset, text, word } from './shapes.ts';
 
 /** Members of every type of handler; which belong together is a rule (`rules/events.ts`). */
 const eventHandler = block({
@@ -9,7 +9,7 @@ const eventHandler = block({
   trigger: text,
   type: text,
   url: text,
-  method: word('GET', 'PUT', 'POST', 'DELETE', 'PATCH'),
+  method: preset('POST', word('GET', 'PUT', 'POST', 'DELETE', 'PATCH')),
   cooldownPeriod: duration,
   bodyTemplate: text,
   headers: headerPairs,
@@ -19,7 +19,7 @@ const eventHandler = block({
   logPrefix: text,
 });
 
-const onFailure = word('local', 'open', 'closed');
+const onFailure = preset('local', word('local', 'open', 'closed'));
 
 export const serverSchema = object(
   {
@@ -33,7 +33,7 @@ export const serverSchema = object(
     eventHandlers: list(eventHandler),
     gatewayTags: block({ tags: list(filledText) }),
     ipAccessControl: block({ allow: list(text), block: list(text) }),
-    listenPath: object({ value: filledText, strip: flag }, ['value']),
+    listenPath: object({ value: filledText, strip: off }, ['value']),
     onStoreFailure: object({ rateLimit: onFailure, quota: onFailure }),
     port: { type: 'integer', minimum: 1, maximum: 65_535 },
     protocol: word('http', 'https', 'h2c'),

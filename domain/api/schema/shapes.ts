@@ -1,10 +1,14 @@
 /** The few shapes that the schemas of the extension are made of (JSON Schema 2020-12 as plain data). */
+import type { Json } from '../../event.ts';
 import type { Schema } from '../../json-schema-keywords.ts';
 
 export const text: Schema = { type: 'string' };
 /** At least one character that is no white space. */
 export const filledText: Schema = { type: 'string', pattern: '\\S' };
 export const flag: Schema = { type: 'boolean' };
+/** What holds where the member is absent, for people and editors: readers of definitions know it themselves. */
+export const preset = (value: Json, schema: Schema): Schema => ({ ...schema, default: value });
+export const off: Schema = preset(false, flag);
 export const integer: Schema = { type: 'integer' };
 export const count: Schema = { type: 'integer', minimum: 0 };
 export const status: Schema = { type: 'integer', minimum: 100, maximum: 599 };

@@ -9,6 +9,8 @@ import {
   list,
   mapOf,
   object,
+  off,
+  preset,
   shared,
   status,
   text,
@@ -16,16 +18,16 @@ import {
 } from './shapes.ts';
 
 export const serviceDiscovery = block({
-  cache: block({ timeout: count }),
-  cacheTimeout: count,
+  cache: block({ timeout: preset(120, count) }),
+  cacheTimeout: preset(120, count),
   dataPath: text,
   parentDataPath: text,
   portDataPath: text,
   queryEndpoint: text,
   targetPath: text,
-  endpointReturnsList: flag,
-  useNestedQuery: flag,
-  useTargetList: flag,
+  endpointReturnsList: off,
+  useNestedQuery: off,
+  useTargetList: off,
 });
 
 export const rateLimit = block({ rate: { type: 'integer', minimum: 1 }, per: duration }, ['rate', 'per']);
@@ -45,7 +47,7 @@ const uptimeTest = object(
   ['url'],
 );
 
-const tokenHeader = block({ name: text });
+const tokenHeader = block({ name: preset('Authorization', text) });
 const client = {
   clientId: text,
   clientSecret: text,
@@ -63,7 +65,7 @@ const upstreamAuthentication = block({
     password: object({ ...client, username: text, password: text }),
   }),
   requestSigning: block({
-    signatureHeader: text,
+    signatureHeader: preset('Authorization', text),
     algorithm: text,
     keyId: text,
     headers: list(text),
@@ -78,9 +80,9 @@ export const upstreamSchema = object({
   certificatePinning: block({
     domainToPublicKeysMapping: list(object({ domain: filledText, publicKeys: list(text) }, ['domain', 'publicKeys'])),
   }),
-  enforceTimeout: block({ duration }),
+  enforceTimeout: block({ duration: preset('30s', duration) }),
   loadBalancing: block({
-    skipUnavailableHosts: flag,
+    skipUnavailableHosts: off,
     targets: list(object({ url: filledText, weight: count }, ['url'])),
   }),
   mutualTLS: block({
@@ -92,18 +94,22 @@ export const upstreamSchema = object({
   preserveTrailingSlash: block(),
   proxy: block({ url: text }),
   rateLimit: shared('rateLimit'),
-  retry: block({ attempts: count, statuses: list(status), budget: { type: 'number', minimum: 0, maximum: 1 } }),
+  retry: block({
+    attempts: preset(1, count),
+    statuses: list(status),
+    budget: preset(0.2, { type: 'number', minimum: 0, maximum: 1 }),
+  }),
   serviceDiscovery: shared('serviceDiscovery'),
   test: object({ serviceDiscovery: shared('serviceDiscovery') }),
   tlsTransport: object({
-    insecureSkipVerify: flag,
+    insecureSkipVerify: off,
     ciphers: list(text),
-    minVersion: tlsVersion,
-    maxVersion: tlsVersion,
-    forceCommonNameCheck: flag,
+    minVersion: preset('1.2', tlsVersion),
+    maxVersion: preset('1.3', tlsVersion),
+    forceCommonNameCheck: off,
   }),
   uptimeTests: block({
-    hostDownRetestPeriod: duration,
+    hostDownRetestPeriod: preset('10s', duration),
     logRetentionPeriod: duration,
     serviceDiscovery: shared('serviceDiscovery'),
     tests: list(uptimeTest),
