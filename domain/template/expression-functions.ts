@@ -1,0 +1,84 @@
+/** Functions with regular expressions (RE2 syntax, linear time). */
+import { TemplateFailure } from './failure.ts';
+import { type FunctionTable, type Run, type TextExpression, type TextMatch, taking } from './functions.ts';
+import { text, whole } from './operands.ts';
+import type { Value } from './value.ts';
+
+function expressionOf(pattern: Value, { port, expressions, budget }: Run): TextExpression {
+  const source = text(pattern);
+  const known = expressions.get(source);
+  if (known) return known;
+  budget.spend(10 + source.length);
+  const compiled = port.expression(source);
+  if (typeof compiled === 'string') throw new TemplateFailure(`a regular expression ${compiled}`);
+  expressions.set(source, compiled);
+  return compiled;
+}
+
+function matchesOf(pattern: Value, value: Value, limit: number, run: Run): readonly TextMatch[] {
+  const expression = expressionOf(pattern, run);
+  run.budget.spend(Math.ceil(text(value).length / 16));
+  const found = limit === 0 ? [] : expression.matches(text(value), limit);
+  run.budget.spend(found.length);
+  return found;
+}
+
+function replacedBy(
+  [pattern, value]: readonly Value[],
+  run: Run,
+  replacement: (found: TextMatch, expression: TextExpression) => string,
+): string {
+  const from = text(value);
+  let [result, last] = ['', 0];
+  const expression = expressionOf(pattern, run);
+  for (const found of matchesOf(pattern, value, -1, run)) {
+    const by = replacement(found, expression);
+    run.budget.make(by.length + found.start - last);
+    result += from.slice(last, found.start) + by;
+    last = found.end;
+  }
+  return result + from.slice(last);
+}
+
+/** `$1`, `${1}`, `$name`, `${name}` and `$$`; a group that is not there is empty. */
+const expanded = (template: string, { groups }: TextMatch, expression: TextExpression): string =>
+  template.replace(/\$(?:\$|\{(\w+)\}|(\w+))/g, (whole, braced?: string, plain?: string) => {
+    if (whole === '$$') return '$';
+    const name = braced ?? plain ?? '';
+    const number = /^\d+$/.test(name) ? Number(name) : expression.group(name);
+    return number === undefined ? '' : (groups[number] ?? '');
+  });
+
+function splitBy(values: readonly Value[], run: Run): readonly string[] {
+  const [pattern, value, count] = values;
+  const from = text(value);
+  const limit = whole(count);
+  if (limit === 0) return [];
+  const parts: string[] = [];
+  let last = 0;
+  for (const { start, end } of matchesOf(pattern, value, -1, run)) {
+    if (limit > 0 && parts.length === limit - 1) break;
+    // Nothing at the very beginning, or the end, cuts nothing off.
+    if (end === 0 || (start === end && start === from.length)) continue;
+    parts.push(from.slice(last, start));
+    last = end;
+  }
+  return [...parts, from.slice(last)];
+}
+
+export const expressionFunctions: FunctionTable = {
+  regexMatch: taking(2, 2, ([pattern, value], run) => matchesOf(pattern, value, 1, run).length > 0),
+  regexFind: taking(2, 2, ([pattern, value], run) => matchesOf(pattern, value, 1, run)[0]?.groups[0] ?? ''),
+  regexFindAll: taking(3, 3, ([pattern, value, count], run) =>
+    matchesOf(pattern, value, whole(count), run).map(({ groups }) => groups[0] ?? ''),
+  ),
+  regexReplaceAll: taking(3, 3, (values, run) => {
+    const template = text(values[2]);
+    return replacedBy(values, run, (found, expression) => expanded(template, found, expression));
+  }),
+  regexReplaceAllLiteral: taking(3, 3, (values, run) => {
+    const literal = text(values[2]);
+    return replacedBy(values, run, () => literal);
+  }),
+  regexSplit: taking(3, 3, splitBy),
+};
