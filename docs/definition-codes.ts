@@ -52,6 +52,8 @@ export const definitionCodes: Readonly<Record<string, string>> = {
   secret_source_not_offered: 'A reference to a secret (`env://`, `vault://`, …), which this version does not resolve.',
   tag_repeated: 'A tag stands twice.',
   targets_missing: 'An enabled load balancer without targets.',
+  template_invalid: 'A body template that does not parse: line, column, and the nearest name are told.',
+  template_path_invalid: 'A body template without `{{` in it, and no path of a file below `gateway.templates_path`.',
   tls_cipher_unknown: 'No cipher of TLS 1.2 in the IANA or OpenSSL spelling.',
   tls_versions: '`minVersion` above `maxVersion`.',
   transform_incomplete: 'A body transform without `body` and `path`.',

@@ -103,8 +103,8 @@ const stored = /^info\.dbId$|^server\.slug$|pluginConfig\.(?:driver|deadline|iso
 /** Members of the schemes that are not offered; a scheme of their kind is refused as a whole, and in a token scheme they are remarked upon. */
 const ofOtherSchemes = /\.securitySchemes\.<name>\.(?!enabled$|header\.|query\.|cookie\.|AuthSources\.)/;
 
-/** Of event handlers in JavaScript, and templates, which are not rendered. */
-const ofOtherHandlers = /^server\.eventHandlers\[\]\.(?:bodyTemplate|functionName|path)$/;
+/** Of event handlers in JavaScript. */
+const ofOtherHandlers = /^server\.eventHandlers\[\]\.(?:functionName|path)$/;
 
 /** What an outer block says holds for what is inside, unless that has a row of its own. */
 function shownEffect(path: string, steps: readonly string[]): string {

@@ -28,4 +28,6 @@ export type WebhookDelivery = {
   readonly at: string;
   /** Of the next attempt, while it is retried. */
   readonly nextAt: string | null;
+  /** Why the default body was sent although there is a template. */
+  readonly warning?: string;
 };

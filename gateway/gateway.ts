@@ -278,6 +278,7 @@ class RunningGateway implements Gateway {
   }
 
   async #renew(): Promise<void> {
+    this.events.lookAgain();
     const { controlSecret } = (await this.#options.renew?.()) ?? this.#settings;
     this.#controlSecret = controlSecret;
   }

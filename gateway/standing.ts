@@ -144,7 +144,7 @@ export function configOf(who: Named, { version, compiled, position, source, even
   const { node, group, tags } = who;
   return {
     ...{ node, group, tags, version, revision: revisionNumber(compiled), position, source: source ?? 'none' },
-    ...{ apis, errors, events: events.byTarget },
+    ...{ apis, errors, events: events.byTarget, eventWarnings: events.warnings },
   };
 }
 

@@ -51,7 +51,9 @@ function readHandler(handler: JsonObject, common: Handler): EventHandler | undef
     return { ...common, ...cooling, type: 'stored', webhookId: textAt(handler, 'id') ?? '' };
   }
   const { url = '', method, headers = [], secret = '' } = handler;
-  return { ...common, ...cooling, type: 'inline', target: { url, method: method || 'POST', headers, secret } };
+  const bodyTemplate = textAt(handler, 'bodyTemplate');
+  const target = { url, method: method || 'POST', headers, secret, ...(bodyTemplate ? { bodyTemplate } : {}) };
+  return { ...common, ...cooling, type: 'inline', target };
 }
 
 /** By its name; without one by where it sends to. Not by the path: there are receivers whose path is all that they ask for. */

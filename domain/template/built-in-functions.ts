@@ -96,7 +96,7 @@ const js = (value: string): string =>
   });
 
 /** `url.QueryEscape`. */
-export const urlQuery = (value: string): string =>
+const urlQuery = (value: string): string =>
   encodeURIComponent(value.toWellFormed())
     .replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+');

@@ -23,7 +23,7 @@ export type Pipe = {
   readonly commands: readonly Command[];
 };
 
-export type Branch = { readonly pipe: Pipe; readonly then: readonly Node[]; readonly otherwise: readonly Node[] };
+type Branch = { readonly pipe: Pipe; readonly then: readonly Node[]; readonly otherwise: readonly Node[] };
 
 export type Node =
   | { readonly kind: 'text'; readonly text: string }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventHandler, WebhookHandler } from '../../domain/api/event-handlers.ts';
 import type { JsonObject } from '../../domain/event.ts';
+import { textAt } from '../../domain/json.ts';
 import { withoutKeys } from '../../domain/key-text.ts';
 import { type WebhookTrigger, webhookBody } from '../../domain/webhook-body.ts';
 import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
@@ -36,6 +37,8 @@ export type EventStanding = {
   readonly waiting: number;
   readonly counts: OutcomeCounts;
   readonly byTarget: Readonly<Record<string, OutcomeCounts>>;
+  /** By target: what is wrong with its template. */
+  readonly warnings: Readonly<Record<string, string>>;
 };
 
 const batchMs = 100;
@@ -69,12 +72,31 @@ export class GatewayEvents {
   /** A new configuration: targets by their names of now. What waits for one that is gone is over. */
   swap(apis: readonly RunningApi[], objects: GatewaySnapshot['objects']): void {
     this.#addresses.swap(apis, objects);
+    this.lookAgain();
     this.#outbox?.endGone();
     const isNeeded =
       this.#options.open?.isLeft ||
       !this.#options.handlers.every(isLogged) ||
       apis.some(({ definition }) => !definition.eventHandlers.every(isLogged));
     if (isNeeded) void this.#open();
+  }
+
+  /** Files of templates may be others by now. */
+  lookAgain(): void {
+    const { open, log } = this.#options;
+    const all = this.#addresses.bodyTemplates;
+    const faults = open?.templates?.take(all.map(([, bodyTemplate]) => bodyTemplate));
+    for (const [target, bodyTemplate] of faults ? all : []) {
+      const reason = faults?.get(bodyTemplate);
+      if (this.#counts.warn(target, reason)) log.warn('a template of a webhook is none', { target, reason });
+    }
+  }
+
+  /** Whether the template of a target asks for the request itself. */
+  #needsRequest(target: string): boolean {
+    const { templates } = this.#options.open ?? {};
+    const bodyTemplate = textAt(this.#addresses.find(target)?.document, 'bodyTemplate') ?? '';
+    return templates !== undefined && bodyTemplate !== '' && templates.of(bodyTemplate).needsRequest;
   }
 
   /** The one place where what became of a request becomes events: called when it is over. */
@@ -103,11 +125,14 @@ export class GatewayEvents {
     if (own.length + ofNode.length === 0 || this.#stop.signal.aborted) return;
     const all = [...own, ...ofNode];
     const event = { id: randomUUID(), trigger, atMs: this.#options.clock.now(), apiId, orgId, facts, request: '' };
+    const asksFor = (id: string) => (one: EventHandler) => one.type === 'log' || this.#needsRequest(targetOf(one, id));
+    const isAsked = own.some(asksFor(apiId)) || ofNode.some(asksFor(''));
+    const asked = isAsked ? { ...event, request: originalRequest(context) } : event;
     if (all.some(isLogged)) {
-      const line = { event: { ...event, request: originalRequest(context) }, own, ofNode };
+      const line = { event: asked, own, ofNode };
       if (this.#lines.push(line)) this.#counts.add('log', 'dropped');
     }
-    const dropped = all.every(isLogged) ? undefined : this.#queue.push({ event, own, ofNode });
+    const dropped = all.every(isLogged) ? undefined : this.#queue.push({ event: asked, own, ofNode });
     if (dropped) for (const { target } of webhooksOf(dropped)) this.#counts.add(target, 'dropped');
     this.#timer ??= setTimeout(() => this.#flushSoon(), batchMs);
   }
@@ -124,8 +149,8 @@ export class GatewayEvents {
 
   get standing(): EventStanding {
     const isOpen = this.#outbox ? true : this.#isFailing ? false : undefined;
-    const { total: counts, byTarget } = this.#counts;
-    return { isOpen, waiting: this.#outbox?.held ?? 0, counts, byTarget };
+    const { total: counts, byTarget, warnings } = this.#counts;
+    return { isOpen, waiting: this.#outbox?.held ?? 0, counts, byTarget, warnings };
   }
 
   /** Events that were raised are in the outbox afterwards; those that are on their way get the time to arrive. */
@@ -192,6 +217,7 @@ export class GatewayEvents {
       const entry = entryOf(event, body, `${event.id}.${index}`, {
         ...{ target, webhookId: handler.type === 'stored' ? handler.webhookId : '' },
         cooldownMs: handler.cooldownMs ?? address.cooldownMs,
+        ...(this.#needsRequest(target) ? { request: event.request } : {}),
       });
       if (entry.cooldownMs === 0 || !this.#cooldowns.isCooling(coolingKey(entry))) return [entry];
       this.#counts.add(target, 'suppressed');
@@ -259,7 +285,7 @@ function entryOf(
   { id: eventId, trigger, atMs, apiId, orgId, facts }: RaisedEvent,
   body: JsonObject,
   id: string,
-  to: Pick<Unnumbered, 'target' | 'webhookId' | 'cooldownMs'>,
+  to: Pick<Unnumbered, 'target' | 'webhookId' | 'cooldownMs' | 'request'>,
 ): Unnumbered {
   // A percentage of a quota stands in the place of a path: each of them is told.
   const equality = [trigger, apiId, facts['key'], facts['path'] ?? facts['trigger_limit']].join('\n');

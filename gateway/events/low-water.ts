@@ -1,5 +1,5 @@
 /** How far a log is done with although its entries are done out of order: the last place before which nothing is open. */
-import type { Cursor } from '../../domain/record-log.ts';
+import { type Cursor, emptyLedger, type RecordLog } from '../../domain/record-log.ts';
 
 /** A place that was read; `open` of its entries are not done. */
 export type Mark = { readonly cursor: Cursor; open: number };
@@ -41,5 +41,21 @@ export class LowWater {
   /** One cursor per lane; the consumer's marks. */
   get reached(): readonly Cursor[] {
     return [...this.#reached.values()];
+  }
+}
+
+/** Keeps how far a consumer has come, when that is news. */
+export async function commitTo(
+  log: Pick<RecordLog<never>, 'commit'>,
+  consumer: string,
+  lowWater: LowWater,
+): Promise<void> {
+  if (!lowWater.isMoved) return;
+  lowWater.isMoved = false;
+  try {
+    await log.commit(consumer, lowWater.reached, emptyLedger);
+  } catch (error) {
+    lowWater.isMoved = true;
+    throw error;
   }
 }

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../domain/event.ts';
 import type { Numbered } from '../../domain/record-log.ts';
 import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
+import { eventEnvelope } from '../../domain/webhook-template.ts';
 
 /** Times in ms since 1970. */
 export type Unnumbered = {
@@ -15,6 +16,10 @@ export type Unnumbered = {
   readonly apiId: string;
   readonly trigger: string;
   readonly body: JsonObject;
+  /** Base64 of the request, where the template of the target asks for it. */
+  readonly request?: string;
+  /** Why the default body was sent although there is a template. */
+  readonly warning?: string;
   /** The same for events that count as equal for one target. */
   readonly equality: string;
   readonly cooldownMs: number;
@@ -30,12 +35,20 @@ export type Unnumbered = {
 
 export type OutboxEntry = Unnumbered & Numbered;
 
+/** The next attempt, for the sender. */
+export const attemptOf = ({ eventId: id, attempts, body, raisedMs: atMs, ...rest }: Unnumbered) => ({
+  ...{ id, attempt: attempts + 1, body },
+  envelope: () => eventEnvelope({ ...rest, body, atMs }),
+});
+
 export function deliveryOf(entry: Unnumbered, state: WebhookDelivery['state'], nowMs: number): WebhookDelivery {
-  const { id, webhookId, orgId, apiId, trigger, eventId, attempts, lastStatus, error, raisedMs, dueMs } = entry;
+  const { id, webhookId, orgId, apiId, trigger, eventId, attempts, lastStatus, error, raisedMs, dueMs, warning } =
+    entry;
   return {
     ...{ id, webhookId, orgId, apiId, trigger, eventId, state, attempts, lastStatus, error },
     raisedAt: new Date(raisedMs).toISOString(),
     at: new Date(nowMs).toISOString(),
     nextAt: state === 'retrying' ? new Date(dueMs).toISOString() : null,
+    ...(warning === undefined ? {} : { warning }),
   };
 }

@@ -2,15 +2,16 @@
 import { hash } from 'node:crypto';
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { recordId } from '../../domain/analytics-record.ts';
-import { type Cursor, emptyLedger, lastSequenceOf, type RecordLog } from '../../domain/record-log.ts';
+import { type Cursor, lastSequenceOf, type RecordLog } from '../../domain/record-log.ts';
 import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
 import type { Clock, Log } from '../ports.ts';
+import type { BodyTemplates } from './body-templates.ts';
 import type { Cooldowns } from './cooldowns.ts';
 import type { HandlerCounts, Outcome } from './counts.ts';
 import { DeadDeliveries } from './dead-deliveries.ts';
 import { DeliveryList } from './delivery-list.ts';
-import { LowWater } from './low-water.ts';
-import { deliveryOf, type OutboxEntry, type Unnumbered } from './outbox-entry.ts';
+import { commitTo, LowWater } from './low-water.ts';
+import { attemptOf, deliveryOf, type OutboxEntry, type Unnumbered } from './outbox-entry.ts';
 import { type OutboxLane, OutboxWriter } from './outbox-writer.ts';
 import { Target } from './target.ts';
 import type { TargetAddress } from './targets.ts';
@@ -26,7 +27,11 @@ export type OutboxStore = {
 };
 
 /** `isLeft`: by an earlier run, and with it perhaps events whose handlers are gone: it is opened although nobody needs it. */
-export type OpenOutbox = (() => Promise<OutboxStore>) & { readonly isLeft?: boolean };
+export type OpenOutbox = (() => Promise<OutboxStore>) & {
+  readonly isLeft?: boolean;
+  /** Of the sender; without them a template is no concern of the gateway. */
+  readonly templates?: BodyTemplates;
+};
 
 export type OutboxOptions = {
   readonly store: OutboxStore;
@@ -233,17 +238,20 @@ export class Outbox {
     return target;
   }
 
-  async #send(address: TargetAddress, { eventId, attempts, body }: Unnumbered, stop: AbortSignal): Promise<Sent> {
+  async #send(address: TargetAddress, entry: Unnumbered, stop: AbortSignal): Promise<Sent> {
     if (address.state === 'closed') return closed;
-    return this.#options.store.send(address.document, { id: eventId, attempt: attempts + 1, body }, stop);
+    return this.#options.store.send(address.document, attemptOf(entry), stop);
   }
 
   async #judge(entry: OutboxEntry, sent: Sent, cursor: Cursor): Promise<Unnumbered | undefined> {
     const { policy, random, clock, cooldowns } = this.#options;
     const nowMs = clock.now();
-    const { ext: _, ...before } = entry;
+    const { ext: _, warning: __, ...before } = entry;
+    const { warning } = sent;
+    this.#warn(entry, warning);
     const attempts = entry.attempts + 1;
-    const tried = { ...before, attempts, lastStatus: sent.status, error: sent.error };
+    const warned = warning === undefined ? {} : { warning };
+    const tried = { ...before, ...warned, attempts, lastStatus: sent.status, error: sent.error };
     const verdict = verdictOf({ sent, attempts, sinceMs: entry.sinceMs, nowMs, random: random() }, policy);
     switch (verdict.state) {
       case 'delivered':
@@ -260,6 +268,13 @@ export class Outbox {
         this.#note(tried, 'dead', 'dead');
         return undefined;
     }
+  }
+
+  /** The same again is said once. */
+  #warn({ target, trigger }: Unnumbered, warning: string | undefined): void {
+    const { counts, log } = this.#options;
+    if (warning !== undefined) counts.add(target, 'defaulted');
+    if (counts.warn(target, warning)) log.warn('a template came to nothing', { target, trigger, reason: warning });
   }
 
   async #gone(entry: OutboxEntry, cursor: Cursor, state: 'gone' | 'off'): Promise<void> {
@@ -314,17 +329,6 @@ export class Outbox {
     } catch (error) {
       log.error('dead letters could not be tidied', { error });
     }
-  }
-}
-
-async function commitTo(log: RecordLog<OutboxEntry>, consumer: string, lowWater: LowWater): Promise<void> {
-  if (!lowWater.isMoved) return;
-  lowWater.isMoved = false;
-  try {
-    await log.commit(consumer, lowWater.reached, emptyLedger);
-  } catch (error) {
-    lowWater.isMoved = true;
-    throw error;
   }
 }
 

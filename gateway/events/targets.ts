@@ -101,6 +101,18 @@ export class TargetAddresses {
     return { state: 'closed', document: {}, orgId: '', cooldownMs: 0 };
   }
 
+  /** Of every target that has one; no part of them is secret. */
+  get bodyTemplates(): readonly (readonly [target: string, bodyTemplate: string])[] {
+    const webhooks = Object.values(this.#objects).flatMap((object) =>
+      object.kind === 'webhook' ? [[stored + object.id, object.body.document] as const] : [],
+    );
+    const inline = [...this.#inline].map(([target, { document }]) => [target, document] as const);
+    return [...inline, ...webhooks].flatMap(([target, document]) => {
+      const bodyTemplate = textAt(document, 'bodyTemplate') ?? '';
+      return bodyTemplate === '' ? [] : [[target, bodyTemplate] as const];
+    });
+  }
+
   #read(webhookId: string): TargetAddress | undefined {
     const object = this.#objects[objectKey('webhook', webhookId)];
     if (object?.kind !== 'webhook') return undefined;

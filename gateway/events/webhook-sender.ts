@@ -6,13 +6,18 @@ import { Agent, request } from 'undici';
 import type { JsonObject } from '../../domain/event.ts';
 import { isObject, textAt } from '../../domain/json.ts';
 import { percentDecoded } from '../http/percent.ts';
+import { BodyTemplates } from './body-templates.ts';
+import { contentOf } from './webhook-content.ts';
 
 type WebhookEvent = {
   /** The same on every attempt. */
   readonly id: string;
   /** From 1. */
   readonly attempt: number;
+  /** What is sent without a template. */
   readonly body: JsonObject;
+  /** What a template is rendered with; without it: the body is. */
+  readonly envelope?: () => JsonObject;
 };
 
 /** `status` of the answer; without one `error` says why. */
@@ -22,6 +27,8 @@ export type Sent = {
   readonly error: string | null;
   /** What the answer asks to wait for. */
   readonly retryAfterMs?: number;
+  /** Why the default body was sent although there is a template. */
+  readonly warning?: string;
 };
 
 /** `webhook`: its document with secrets in clear. Aborted by the signal it ends as without an answer. */
@@ -37,19 +44,23 @@ export type SenderOptions = {
   readonly allowLinkLocal?: boolean;
   /** Connections that stay open between events; without it each attempt has its own. */
   readonly agent?: Agent;
+  /** Where templates come from; without it those that are no files are rendered. */
+  readonly templates?: BodyTemplates;
 };
 
 export function createSendWebhook(options: SenderOptions): SendWebhook {
-  const { now, timeoutMs = 30_000, allowLinkLocal = false } = options;
+  const { now, timeoutMs = 30_000, allowLinkLocal = false, templates = new BodyTemplates() } = options;
   return async (webhook, event, stop) => {
     const startMs = performance.now();
     const timeMs = (): number => Math.round(performance.now() - startMs);
     const agent = options.agent ?? webhookAgent(options);
     const { signal, clear } = endingAfter(timeoutMs, stop);
+    let warned = {};
     try {
       const url = new URL(textAt(webhook, 'url') ?? '');
       if (!allowLinkLocal && isLinkLocal(url.hostname.replace(/^\[|\]$/g, ''))) throw new Error(refused);
-      const body = JSON.stringify(event.body);
+      const { text: body, ...further } = contentOf(webhook, { envelope: () => event.body, ...event }, templates);
+      warned = further;
       const headers = headersFor(webhook, url, event, body, Math.floor(now().getTime() / 1_000));
       const method = (textAt(webhook, 'method') ?? 'POST') as 'POST';
       const hasBody = textAt(webhook, 'method') !== 'GET';
@@ -61,9 +72,9 @@ export function createSendWebhook(options: SenderOptions): SendWebhook {
       await answer.body.dump({ limit: 65_536, signal }).catch(ignore);
       const retryAfterMs = retryAfter(answer.headers['retry-after'], now().getTime());
       const told = retryAfterMs === undefined ? {} : { retryAfterMs };
-      return { status: answer.statusCode, timeMs: timeMs(), error: null, ...told };
+      return { status: answer.statusCode, timeMs: timeMs(), error: null, ...told, ...warned };
     } catch (error) {
-      return { status: null, timeMs: timeMs(), error: reasonOf(error) };
+      return { status: null, timeMs: timeMs(), error: reasonOf(error), ...warned };
     } finally {
       clear();
       if (!options.agent) await agent.destroy();

@@ -55,6 +55,7 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
       directory: join(directory, 'outbox'),
       node,
       allowLinkLocal: settings.gateway.webhookAllowLinkLocal,
+      templatesPath: settings.gateway.templatesPath,
       log,
     }),
     metrics: lateMetrics(version, () => gateway),

@@ -105,6 +105,7 @@ export async function startManagementPlane(
       trustedProxies: management.trustedProxies,
       trustedActorHeader: management.trustedActorHeader,
       webhookAllowLinkLocal: settings.gateway.webhookAllowLinkLocal,
+      templatesPath: settings.gateway.templatesPath,
     },
     bootstrapToken: adminToken.token,
     exportAudit: (range) => exportAudit(store, signer, range),

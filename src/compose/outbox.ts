@@ -1,5 +1,6 @@
 /** Where a gateway keeps events for webhooks: an embedded record log of its own, and the sender with its connections. */
 import { existsSync } from 'node:fs';
+import { BodyTemplates } from '../../gateway/events/body-templates.ts';
 import type { OpenOutbox, OutboxStore } from '../../gateway/events/outbox.ts';
 import type { OutboxEntry } from '../../gateway/events/outbox-entry.ts';
 import { openEmbeddedLogOf } from '../stores/records/embedded-record-log.ts';
@@ -12,6 +13,10 @@ export type OutboxPlace = {
   readonly log: Pick<ProcessLog, 'warn'>;
   /** Of one attempt; default 30 s. */
   readonly timeoutMs?: number;
+  /** `gateway.templates_path`. */
+  readonly templatesPath?: string;
+  /** Files of templates are read for each attempt: no configuration says that they may be others. */
+  readonly readsAnew?: boolean;
 };
 
 /** What a loss of power may cost; a kill of the process costs nothing. */
@@ -21,7 +26,9 @@ const maxBytes = 268_435_456;
 const maxAgeMs = 2 * 86_400_000;
 
 /** Nothing is opened, and no client for HTTP loaded, before the first handler needs it. */
-export const outboxOpener = ({ directory, node, allowLinkLocal, log, ...limits }: OutboxPlace): OpenOutbox => {
+export const outboxOpener = ({ directory, node, allowLinkLocal, log, ...place }: OutboxPlace): OpenOutbox => {
+  const { templatesPath: folder, readsAnew = false, ...limits } = place;
+  const templates = new BodyTemplates({ folder, readsAnew });
   const open = async (): Promise<OutboxStore> => {
     const { createSendWebhook, webhookAgent } = await import('../../gateway/events/webhook-sender.ts');
     const records = openEmbeddedLogOf<OutboxEntry>({ directory, fsync: fsyncMs, maxBytes, maxAgeMs, log });
@@ -30,12 +37,12 @@ export const outboxOpener = ({ directory, node, allowLinkLocal, log, ...limits }
     return {
       log: records,
       lane,
-      send: createSendWebhook({ ...limits, now: () => new Date(), agent, allowLinkLocal }),
+      send: createSendWebhook({ ...limits, now: () => new Date(), agent, allowLinkLocal, templates }),
       close: async () => {
         await records.close();
         await agent.destroy();
       },
     };
   };
-  return Object.assign(open, { isLeft: existsSync(directory) });
+  return Object.assign(open, { isLeft: existsSync(directory), templates });
 };

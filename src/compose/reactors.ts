@@ -36,7 +36,7 @@ export type ReactorOptions = {
   /** The data folder: events on their way to webhooks stand in it. */
   readonly directory: string;
   /** Who hears of every event, and where webhooks may be. */
-  readonly gateway: Pick<Settings['gateway'], 'eventHandlers' | 'webhookAllowLinkLocal'>;
+  readonly gateway: Pick<Settings['gateway'], 'eventHandlers' | 'templatesPath' | 'webhookAllowLinkLocal'>;
   /** `management.cert_expiry_days`. */
   readonly certExpiryDays: readonly number[];
   readonly metrics: Pick<Metrics, 'watchWebhookEvents'>;
@@ -77,6 +77,7 @@ function startTelling(options: ReactorOptions, lease: Lease, stack: AsyncDisposa
     sources: { store, models, secrets: keyRing, handlers: gateway.eventHandlers },
     open: outboxOpener({
       ...{ directory: outbox, node: managementNode, allowLinkLocal: gateway.webhookAllowLinkLocal, log },
+      ...{ templatesPath: gateway.templatesPath, readsAnew: true },
     }),
     hasOutbox: existsSync(outbox),
     redeliveredFile: join(directory, 'management', 'redelivered.json'),

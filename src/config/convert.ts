@@ -113,6 +113,7 @@ const gateway = (read: Reader): Settings['gateway'] => ({
   quotaAlarms: read.flag('monitor.enabled') ? read.counts('monitor.trigger_limits') : [],
   eventHandlers: readEventHandlers(read.at('event_handlers') as Json),
   webhookAllowLinkLocal: read.flag('webhook_allow_link_local'),
+  templatesPath: read.text('templates_path'),
   gracefulShutdownDelayMs: read.seconds('graceful_shutdown_delay_seconds'),
   gracefulShutdownTimeoutMs: read.seconds('graceful_shutdown_timeout_duration'),
 });

@@ -186,6 +186,7 @@ const gateway = group('The data plane.', {
         url: { type: 'string', writeOnly: true },
         method: { type: 'string', enum: ['GET', 'PUT', 'POST', 'DELETE', 'PATCH'] },
         cooldownPeriod: { type: 'string' },
+        bodyTemplate: { type: 'string' },
         headers: {
           type: 'array',
           items: {
@@ -209,6 +210,10 @@ const gateway = group('The data plane.', {
   webhook_allow_link_local: flag(
     false,
     'Whether webhooks may be sent to link-local addresses (169.254.0.0/16, fe80::/10) and to fd00:ec2::254, where clouds answer with credentials; on the management server it holds for `POST /api/webhooks/{webhookId}/test` too.',
+  ),
+  templates_path: text(
+    'Folder of the files that `bodyTemplate` of a webhook may name; nothing outside of it is read. Gateways read them with a configuration and at a reload, the management server for what it sends itself.',
+    '$data/middleware/templates',
   ),
   graceful_shutdown_delay_seconds: duration('0s', 'seconds', 'How long to accept after readiness has failed.'),
   graceful_shutdown_timeout_duration: duration('30s', 'seconds', 'How long requests may take to finish at a stop.'),

@@ -82,6 +82,7 @@ export type Settings = {
     readonly quotaAlarms: readonly number[];
     readonly eventHandlers: readonly EventHandler[];
     readonly webhookAllowLinkLocal: boolean;
+    readonly templatesPath: string;
     readonly gracefulShutdownDelayMs: number;
     readonly gracefulShutdownTimeoutMs: number;
   };

@@ -6,6 +6,7 @@ import { type OrgId, type TokenId, toNodeId } from '../../domain/ids.ts';
 import type { RecordedHeads } from '../../domain/recorded-heads.ts';
 import type { SharedCells } from '../../domain/shared-cells.ts';
 import { createCheckApi } from '../../gateway/check-api.ts';
+import { BodyTemplates } from '../../gateway/events/body-templates.ts';
 import type { SenderOptions, SendWebhook } from '../../gateway/events/webhook-sender.ts';
 import type { GroupReload } from '../../gateway/feed/feed.ts';
 import type { FeedSigner } from '../../gateway/feed/signed.ts';
@@ -72,6 +73,8 @@ type ManagementSettings = {
   readonly trustedActorHeader?: string | undefined;
   /** `gateway.webhook_allow_link_local`, for what is sent to try a webhook. */
   readonly webhookAllowLinkLocal?: boolean;
+  /** `gateway.templates_path`, for the same. */
+  readonly templatesPath?: string;
 };
 
 export type ManagementOptions = {
@@ -184,7 +187,8 @@ function createServices(
     nodes,
     now = () => new Date(),
   } = options;
-  const { publicGateways = [], webhookAllowLinkLocal: allowLinkLocal = false } = settings;
+  const { publicGateways = [], webhookAllowLinkLocal: allowLinkLocal = false, templatesPath: folder } = settings;
+  const templates = new BodyTemplates({ folder, readsAnew: true });
   const blastRadius = createBlastRadius(models, made.organisations.home);
   const document = createDocument(routes, { maxDefinitionBytes: settings.bodyLimit });
   const personal = createPersonalData(seal, secrets);
@@ -222,7 +226,7 @@ function createServices(
     accessBodies,
     webhookBodies,
     judgeDocument: createJudgeDocument(now),
-    sendWebhook: lateSendWebhook({ now, allowLinkLocal }),
+    sendWebhook: lateSendWebhook({ now, allowLinkLocal, templates }),
     deliveries: createDeliveries(options.cells),
     keyUses: createKeyUses(options.cells),
     checkApi: checks.check,

@@ -1,6 +1,7 @@
 /** What the bodies of requests about webhooks say, once they are judged: documents in one form. */
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { durationMs } from '../../domain/api/duration.ts';
+import { bodyTemplateProblem } from '../../domain/api/rules/body-template.ts';
 import { nearestName, type Problem, webhookInvalid } from '../../domain/errors.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import { isObject, pointerStep, textAt, withoutMember } from '../../domain/json.ts';
@@ -105,6 +106,7 @@ function furtherProblems(document: JsonObject): readonly Problem[] {
   const url = textAt(document, 'url');
   const parsed = url === undefined ? undefined : URL.parse(url);
   const cooldown = textAt(document, 'cooldownPeriod') ?? '';
+  const template = bodyTemplateProblem(textAt(document, 'bodyTemplate') ?? '');
   const headers = (document['headers'] as readonly JsonObject[]).flatMap((header, index) => {
     const [name = '', value = ''] = [textAt(header, 'name'), textAt(header, 'value')];
     if (!tokenPattern.test(name)) return problem(`/headers/${index}/name`, 'header_name', 'is no name of a header');
@@ -123,6 +125,7 @@ function furtherProblems(document: JsonObject): readonly Problem[] {
     ...(cooldown !== '' && durationMs(cooldown) === undefined
       ? problem('/cooldownPeriod', 'duration_invalid', 'must be a duration such as PT1M or 1m')
       : []),
+    ...(template ? problem('/bodyTemplate', template.code, template.message) : []),
     ...headers,
   ];
 }

@@ -49,7 +49,7 @@ export const metricTable = {
     'Share of the data keys that the master key of the last rotation wraps: 1 when a rotation is complete; looked at twice a minute at most.',
   ),
   svc_webhook_events_total: counter(
-    'What became of events for webhooks on this node, those of management or those of a gateway: `delivered`, `retried`, `dead`, `dropped`, `suppressed`, `undeliverable`; absent before the first one.',
+    'What became of events for webhooks on this node, those of management or those of a gateway: `delivered`, `retried`, `dead`, `dropped`, `suppressed`, `undeliverable`, `defaulted`; absent before the first one.',
     'outcome',
   ),
   svc_webhook_events_waiting: gauge('The same in the memory of the outbox of this node.'),

@@ -339,4 +339,12 @@ describe('events of management', () => {
     expect(node.standing()).to.deep.include({ waiting: 0 });
     expect(node.standing()?.counts).to.include({ undeliverable: 1, dead: 0, retried: 0 });
   });
+
+  it('are told in the words of a template', async () => {
+    await webhook({ bodyTemplate: '{"event": "{{.Type}}", "message": "{{.Meta.Message}} {{.Meta.Key | len}}"}' });
+    await api('orders', tokenHandlers);
+    await using _ = await running();
+    await call('POST', '/api/keys', { alias: 'a', ...access('orders') });
+    expect(await eventually(() => told()[0])).to.equal('TokenCreated Key generated. 64');
+  });
 });

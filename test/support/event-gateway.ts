@@ -33,7 +33,7 @@ export async function startReceiver(): Promise<Receiver> {
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString();
       const { method = '', url = '', headers } = request;
-      const one = { method, url, headers, body, json: body === '' ? {} : (JSON.parse(body) as JsonObject) };
+      const one = { method, url, headers, body, json: jsonOf(body) };
       received.push(one);
       const answer = receiver.answer(one);
       if (answer !== 'silence') response.writeHead(...answer).end();
@@ -48,6 +48,15 @@ export async function startReceiver(): Promise<Receiver> {
   return receiver;
 }
 
+/** Nothing of a body that is no JSON. */
+function jsonOf(body: string): JsonObject {
+  try {
+    return JSON.parse(body) as JsonObject;
+  } catch {
+    return {};
+  }
+}
+
 export type EventGateway = TestGateway & {
   /** Asks so often without a key where one is refused. */
   readonly refuse: (count?: number, api?: string) => Promise<void>;
@@ -55,12 +64,18 @@ export type EventGateway = TestGateway & {
 
 /** With `directory` the gateway goes on with what an earlier one left there. */
 export async function startEventGateway(
-  options: TestGatewayOptions & { readonly timeoutMs?: number } = {},
+  options: TestGatewayOptions & { readonly timeoutMs?: number; readonly templatesPath?: string } = {},
 ): Promise<EventGateway> {
   const folder = options.directory === undefined ? temporaryFolder('svc-events-') : undefined;
   const directory = options.directory ?? folder?.path ?? '';
-  const { timeoutMs = 2_000 } = options;
-  const place = { directory: join(directory, 'outbox'), node: 'node-1', allowLinkLocal: false, timeoutMs };
+  const { timeoutMs = 2_000, templatesPath } = options;
+  const place = {
+    directory: join(directory, 'outbox'),
+    node: 'node-1',
+    allowLinkLocal: false,
+    timeoutMs,
+    ...(templatesPath === undefined ? {} : { templatesPath }),
+  };
   const gateway = await startTestGateway({
     webhookRetries: quickRetries,
     openOutbox: outboxOpener({ ...place, log: { warn: () => {} } }),

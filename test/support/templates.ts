@@ -4,9 +4,9 @@ import { compileTemplate, type RenderOptions } from '../../domain/template/templ
 import { templatePort } from '../../gateway/template-port.ts';
 
 /** 2026-03-04 05:06:07.089 UTC, a Wednesday. */
-export const standingMs = Date.UTC(2026, 2, 4, 5, 6, 7, 89);
+const standingMs = Date.UTC(2026, 2, 4, 5, 6, 7, 89);
 
-export const standingPort = { ...templatePort, nowMs: () => standingMs, monotonicMs: () => 0 };
+const standingPort = { ...templatePort, nowMs: () => standingMs, monotonicMs: () => 0 };
 
 export type Outcome = { readonly text: string } | { readonly failure: string } | { readonly fault: string };
 

@@ -2,6 +2,7 @@
 import { nearestName, type Problem, type Warning } from '../../errors.ts';
 import type { JsonObject } from '../../event.ts';
 import { at, isObject, isOn, textAt } from '../../json.ts';
+import { bodyTemplateProblem } from './body-template.ts';
 import { type Path, problem, type Rule, warning } from './rule.ts';
 
 const triggers = [
@@ -61,9 +62,13 @@ function memberProblems(path: Path, handler: JsonObject): readonly Problem[] {
       : [problem([...path, 'url'], 'handler_incomplete', 'a webhook needs a url, or the id of a stored one')];
   }
   const protocol = URL.parse(url)?.protocol ?? '';
-  return ['http:', 'https:'].includes(protocol)
-    ? []
-    : [problem([...path, 'url'], 'url_invalid', 'must be an absolute URL (http, https)')];
+  const template = bodyTemplateProblem(textAt(handler, 'bodyTemplate') ?? '');
+  return [
+    ...(['http:', 'https:'].includes(protocol)
+      ? []
+      : [problem([...path, 'url'], 'url_invalid', 'must be an absolute URL (http, https)')]),
+    ...(template ? [problem([...path, 'bodyTemplate'], template.code, template.message)] : []),
+  ];
 }
 
 /** What can make them happen is not in this version. */
@@ -84,6 +89,8 @@ export const eventWarnings = (extension: JsonObject): readonly Warning[] =>
     if (!streamTypes.includes(textAt(handler, 'type') ?? '') || idle.includes(trigger)) {
       return [warning(path, 'no_effect', noEffect)];
     }
-    // The default body is sent in its place.
-    return textAt(handler, 'bodyTemplate') ? [warning([...path, 'bodyTemplate'], 'no_effect', noEffect)] : [];
+    const isNamed = textAt(handler, 'type') === 'webhook' && !textAt(handler, 'url');
+    return isNamed && textAt(handler, 'bodyTemplate')
+      ? [warning([...path, 'bodyTemplate'], 'no_effect', 'the template of the webhook that it names counts')]
+      : [];
   });

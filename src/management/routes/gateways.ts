@@ -133,10 +133,11 @@ const toKeyUse = ({ key, at, remaining, renews }: KeyUse): KeyUse => ({
 });
 
 function toDelivery({ id, webhookId, orgId, apiId, trigger, eventId, ...rest }: WebhookDelivery): WebhookDelivery {
-  const { state, attempts, lastStatus, error, raisedAt, at, nextAt } = rest;
+  const { state, attempts, lastStatus, error, raisedAt, at, nextAt, warning } = rest;
   return {
     ...{ id, webhookId, orgId, ...(apiId === undefined ? {} : { apiId }), trigger, eventId },
     ...{ state, attempts, lastStatus, error, raisedAt, at, nextAt },
+    ...(warning === undefined ? {} : { warning }),
   };
 }
 

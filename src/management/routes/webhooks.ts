@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../domain/event.ts';
 import { toWebhookId, type WebhookId, webhookStream } from '../../../domain/ids.ts';
 import { mergePatch } from '../../../domain/merge-patch.ts';
 import { sampleFacts, webhookBody } from '../../../domain/webhook-body.ts';
+import { eventEnvelope } from '../../../domain/webhook-template.ts';
 import { findWebhook, listWebhooks } from '../../../projections/webhooks.ts';
 import { foreignRemarks } from '../access/access-bodies.ts';
 import { remarked } from '../access/key-commands.ts';
@@ -118,10 +119,8 @@ const remove = (call: Call, services: Services): Promise<Reply> => {
   return services.commands.run(commandContext(call), command);
 };
 
-const notRendered = {
-  ...{ pointer: '/bodyTemplate', code: 'template_not_rendered' },
-  text: 'the default body was sent: templates are not rendered by this version',
-};
+/** Of an event that did not happen. */
+const sampleRequest = Buffer.from('GET /sample/ HTTP/1.1\r\nHost: sample.example\r\n\r\n').toString('base64');
 
 async function trial(call: Call, services: Services): Promise<Reply> {
   const { store, secrets, now, newId, sendWebhook, webhookBodies, stopping } = services;
@@ -137,11 +136,14 @@ async function trial(call: Call, services: Services): Promise<Reply> {
   if (gone.length > 0) throw webhookInvalid(gone);
   const eventId = newId();
   const body = webhookBody(trigger, sampleFacts(orgId, now()));
+  const told = { body, atMs: now().getTime(), orgId, apiId: 'sample', request: sampleRequest };
   const target = revealed(state.document, opened.secrets);
   const ended = AbortSignal.any([call.gone, stopping]);
-  const { status, timeMs, error } = await sendWebhook(target, { id: eventId, attempt: 1, body }, ended);
+  const event = { id: eventId, attempt: 1, body, envelope: () => eventEnvelope(told) };
+  const { status, timeMs, error, warning } = await sendWebhook(target, event, ended);
   const isDelivered = status !== null && status >= 200 && status < 300;
-  const warnings = state.document['bodyTemplate'] ? [notRendered] : [];
+  const failed = { pointer: '/bodyTemplate', code: 'template_failed' };
+  const warnings = warning === undefined ? [] : [{ ...failed, text: warning }];
   return { status: 200, body: { eventId, trigger, isDelivered, status, timeMs, error, warnings } };
 }
 

@@ -32,7 +32,7 @@ const deliveries = {
       ...{ id: reference, webhookId: reference, orgId: reference, apiId: line, trigger: reference },
       ...{ eventId: reference, state: { type: 'string', enum: deliveryStates }, attempts: count },
       ...{ lastStatus: { type: ['integer', 'null'] }, error: { type: ['string', 'null'], maxLength: 4_000 } },
-      ...{ raisedAt: time, at: time, nextAt: { ...time, type: ['string', 'null'] } },
+      ...{ raisedAt: time, at: time, nextAt: { ...time, type: ['string', 'null'] }, warning: long },
     },
     [
       ...['id', 'webhookId', 'orgId', 'trigger', 'eventId', 'state', 'attempts', 'lastStatus', 'error', 'raisedAt'],

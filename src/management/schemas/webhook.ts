@@ -28,7 +28,10 @@ const document = {
   name: line,
   url: { ...address, description: 'http or https. User info is sealed and becomes basic authentication.' },
   method: { type: 'string', enum: ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'], default: 'POST' },
-  bodyTemplate: { type: 'string', maxLength: 65_536 },
+  bodyTemplate: {
+    ...{ type: 'string', maxLength: 65_536 },
+    description: 'A template of the body, or, without `{{` in it, a file below `gateway.templates_path`.',
+  },
   cooldownPeriod: { ...line, description: '`PT1M` or `1m`.' },
   secret: { type: 'string', maxLength: 4_096, description: 'Signs what is sent; sealed, shown as `***`.' },
   enabled: { type: 'boolean', default: true },
@@ -105,6 +108,7 @@ export const webhookSchemas: JsonObject = {
       error: { type: ['string', 'null'], description: 'Why there was no answer to the last attempt.' },
       ...{ raisedAt: text, at: { ...text, description: 'Of the last change of `state` or `attempts`.' } },
       nextAt: { type: ['string', 'null'], description: 'Of the next attempt, while it is retried.' },
+      warning: { ...text, description: 'Why the default body was sent although there is a template.' },
     },
   },
   WebhookDeliveryList: {

@@ -146,8 +146,8 @@ const remarked: readonly Row[] = [
     'no_effect',
   ],
   [
-    'a template of a body',
-    handler({ type: 'webhook', trigger: 'AuthFailure', url: 'https://a.example/', bodyTemplate: '{{.Type}}' }),
+    'a template beside the name of a webhook, which has its own',
+    handler({ type: 'webhook', trigger: 'AuthFailure', id: 'stored', bodyTemplate: '{{.Type}}' }),
     'server/eventHandlers/1/bodyTemplate',
     'no_effect',
   ],

@@ -34,7 +34,8 @@ describe('event handlers of a definition', () => {
       hook({ id: 'stored', cooldownPeriod: 'PT1M' }),
       hook({ id: 'stored', cooldownPeriod: '' }),
     ]);
-    expect(inline).to.deep.include({ type: 'inline', target: { url, method: 'POST', headers: [], secret: '' } });
+    const target = { url, method: 'POST', headers: [], secret: '', bodyTemplate: '{{.Type}}' };
+    expect(inline).to.deep.include({ type: 'inline', target });
     expect(inline).not.to.have.property('cooldownMs');
     expect(calm).to.include({ type: 'stored', webhookId: 'stored', cooldownMs: 60_000 });
     expect(odd).not.to.have.property('cooldownMs');

@@ -19,8 +19,9 @@ describe('gateway.event_handlers', () => {
   it('are read as those of a definition, secrets by reference, and what is off is left out', () => {
     const headers = [{ name: 'X-Key', value: '$env:KEY' }];
     const url = 'https://hooks.example/in?a=1';
+    const bodyTemplate = '{"event": "{{.Type}}"}';
     const handlers = [
-      { ...hook, name: 'alarm', url, headers, secret: '$env:SECRET', cooldownPeriod: '1m' },
+      { ...hook, name: 'alarm', url, headers, secret: '$env:SECRET', cooldownPeriod: '1m', bodyTemplate },
       { ...hook, id: 'stored' },
       { enabled: true, trigger: 'VersionFailure', type: 'log', logPrefix: 'seen' },
       { ...hook, enabled: false, url },
@@ -29,7 +30,7 @@ describe('gateway.event_handlers', () => {
     expect(settings.gateway.eventHandlers).to.deep.equal([
       {
         ...{ type: 'inline', trigger: 'AuthFailure', key: 'AuthFailure alarm', cooldownMs: 60_000 },
-        target: { url, method: 'POST', headers: [{ name: 'X-Key', value: '0042' }], secret: 'own' },
+        target: { url, method: 'POST', headers: [{ name: 'X-Key', value: '0042' }], secret: 'own', bodyTemplate },
       },
       { type: 'stored', trigger: 'AuthFailure', key: 'AuthFailure ', webhookId: 'stored' },
       { type: 'log', trigger: 'VersionFailure', key: 'VersionFailure ', prefix: 'seen' },
@@ -46,6 +47,11 @@ describe('gateway.event_handlers', () => {
   const refused: readonly (readonly [what: string, handler: Handlers[number], text: string])[] = [
     ['an unknown trigger', { ...hook, trigger: 'AuthFailures', id: 'a' }, 'did you mean "AuthFailure"?'],
     ['a handler in JavaScript', { ...hook, type: 'custom' }, 'must be one of webhook, log'],
+    [
+      'a template that is none',
+      { ...hook, url: 'https://a.example/', bodyTemplate: '{{ uper .Type }}' },
+      'line 1, column 4',
+    ],
     ['no address', hook, 'gateway.event_handlers.0.url: a webhook needs a url, or the id of a stored one.'],
     ['an address of another kind', { ...hook, url: 'ftp://a.example/' }, 'must be an absolute URL (http, https)'],
     ['a pause that is none', { ...hook, id: 'a', cooldownPeriod: 'soon' }, 'gateway.event_handlers.0.cooldownPeriod:'],

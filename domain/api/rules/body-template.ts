@@ -1,0 +1,19 @@
+/** What is wrong with a `bodyTemplate`, of a handler or of a stored webhook. */
+import { templateFault } from '../../template/template.ts';
+import { isTemplateName, isTemplateText } from '../../webhook-template.ts';
+
+type TemplateProblem = { readonly code: string; readonly message: string };
+
+/** Undefined for one that is right, and for none. Whether a file is there is known where it is read. */
+export function bodyTemplateProblem(bodyTemplate: string): TemplateProblem | undefined {
+  if (bodyTemplate === '') return undefined;
+  if (!isTemplateText(bodyTemplate)) return isTemplateName(bodyTemplate) ? undefined : noName;
+  const fault = templateFault(bodyTemplate);
+  return fault && { code: 'template_invalid', message: `line ${fault.line}, column ${fault.column}: ${fault.message}` };
+}
+
+const noName: TemplateProblem = {
+  code: 'template_path_invalid',
+  message:
+    'has no {{ in it, and so names a file: a path below gateway.templates_path of letters, digits, blanks and . _ - /, without .. and no / in front',
+};
