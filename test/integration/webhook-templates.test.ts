@@ -80,7 +80,7 @@ describe('the template of a webhook', () => {
   const useless: readonly (readonly [name: string, bodyTemplate: string, warning: RegExp])[] = [
     ['makes no JSON', '{"a": {{.Type}}}', /made no JSON/],
     ['fails', '{"a": "{{index .Meta.Message 99}}"}', /index: index out of range/],
-    ['never ends', '{{range 100000000}}{{end}}', /steps/],
+    ['never ends', '{{range 100000000}}{{end}}', /takes (?:more|longer)/],
   ];
   for (const [name, bodyTemplate, warning] of useless) {
     it(`gives way to the default body when it ${name}, and that is told`, async () => {
