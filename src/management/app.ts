@@ -147,6 +147,7 @@ async function serve(options: Edge, route: Route, context: Context): Promise<Rep
     ...behindOf(context),
     gone: goneSignal(context),
   };
+  refuseTwice(route, call);
   const warnings = judgeParameters(route, call);
   return withStaleness(route, withWarnings(await route.handle(call, services), warnings), services);
 }
@@ -200,6 +201,12 @@ const paramsOf = (context: Context): Call['params'] => (context as unknown as Pi
 function reaches({ apis }: Call['caller'], route: Route, scope: RouteScope, { apiId }: Call['params']): boolean {
   if (!apis || !scope.startsWith('apis:')) return true;
   return apiId === undefined ? route.isNarrowed === true : apis.has(apiId);
+}
+
+/** Which of two values counts is not for us to guess: `dryRun=false&dryRun=true` would be a write. */
+function refuseTwice({ parameters }: Route, { query }: Call): void {
+  const twice = parameters.find(({ name, in: place }) => place === 'query' && query.getAll(name).length > 1);
+  if (twice) throw queryInvalid(twice.name, 'given twice');
 }
 
 /** On own routes a 400; on documented ones a warning, which writes of definitions give with their others. */

@@ -57,6 +57,34 @@ describe('a refusal in problem form', () => {
   });
 });
 
+describe('a parameter that is given twice', () => {
+  const rows = [
+    ['POST', '/api/policies?dryRun=false&dryRun=true', '{"name":"Gold"}'],
+    ['DELETE', '/api/policies/gold?force=true&force=false'],
+    ['GET', '/api/policies?limit=1&limit=1'],
+    ['GET', '/api/audit?actor=a&actor=b'],
+    ['POST', '/api/config/restore?dryRun=false&dryRun=true', '{"at":"1"}'],
+  ] as const;
+  for (const [method, path, body] of rows) {
+    it(`is refused by ${method} ${path}, which does nothing`, async () => {
+      await using management = await startTestManagement();
+      const answer = await management.call(method, path, body, body && { 'content-type': 'application/json' });
+      expect([answer.status, answer.headers.get('x-svc-error-code')], answer.text).to.deep.equal([
+        400,
+        'query_invalid',
+      ]);
+      expect(answer.text).to.contain('given twice');
+      expect(await management.store.head()).to.equal('');
+    });
+  }
+
+  it('is a remark like any other where nobody knows it', async () => {
+    await using management = await startTestManagement();
+    const { status, headers } = await management.call('GET', '/api/policies?what=1&what=2');
+    expect([status, headers.get('x-svc-warnings')]).to.deep.equal([200, '1']);
+  });
+});
+
 describe('the limits of a token', () => {
   it('stand in every answer, refusals included', async () => {
     await using management = await startTestManagement({ settings: { rateLimit: { rate: 1, burst: 10 } } });
