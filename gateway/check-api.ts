@@ -1,41 +1,16 @@
 /** Everything that can be wrong with an API, found without opening anything: used before the append and before the swap. */
-import {
-  type ApiDefinition,
-  type ApiDocument,
-  type ApiKind,
-  gatewayExtension,
-  streamingExtension,
-} from '../domain/api/definition.ts';
+import { type ApiDocument, gatewayExtension, streamingExtension } from '../domain/api/definition.ts';
 import { readDefinition } from '../domain/api/oas.ts';
 import { ruleProblems, ruleWarnings } from '../domain/api/rules.ts';
 import { oasExtensionSchema, streamsExtensionSchema, unknownKeys } from '../domain/api/schema/extension.ts';
 import { streamingSchema } from '../domain/api/schema/streaming.ts';
 import type { Problem, Warning } from '../domain/errors.ts';
-import type { ApiId, OrgId } from '../domain/ids.ts';
 import { isObject, objectAt } from '../domain/json.ts';
 import { createShapeCheck, type ShapeCheck } from '../domain/json-schema.ts';
 import { typeName } from '../domain/json-schema-keywords.ts';
 import { createCheckClassic } from './check-classic.ts';
+import { type CheckApi, type CheckedApi, readChecked } from './checked-api.ts';
 import { expressionFault } from './expressions.ts';
-
-type ApiToCheck = {
-  readonly apiId: ApiId;
-  readonly orgId: OrgId;
-  readonly kind: ApiKind;
-  readonly document: ApiDocument;
-};
-
-/** `definition` is present exactly when there is no problem. */
-type CheckedApi = {
-  readonly definition?: ApiDefinition;
-  readonly problems: readonly Problem[];
-  readonly warnings: readonly Warning[];
-  /** What found the problems: the shape of the document, or rules beyond it. */
-  readonly stage?: 'schema' | 'rules';
-};
-
-/** What these rules have let through before is only read; if that fails, they are asked like for any other. */
-export type CheckApi = (api: ApiToCheck, isChecked?: boolean) => CheckedApi;
 
 /** The check itself is pure. Problems of one stage are reported together, the first hundred of them. */
 export function createCheckApi(): CheckApi {
@@ -43,11 +18,10 @@ export function createCheckApi(): CheckApi {
   const checkOas = createShapeCheck(oasExtensionSchema);
   const checkStreaming = createShapeCheck(streamingSchema);
   const checkClassic = createCheckClassic();
-  const checkOpenApi: CheckApi = ({ apiId, orgId, kind, document }, isChecked = false) => {
-    if (isChecked) {
-      const read = readDefinition(document, { apiId, orgId, kind });
-      if (read.problems.length === 0) return { ...read, warnings: [] };
-    }
+  const checkOpenApi: CheckApi = (api, isChecked = false) => {
+    const read = isChecked ? readChecked(api) : undefined;
+    if (read) return read;
+    const { apiId, orgId, kind, document } = api;
     const extension = objectAt(document, gatewayExtension);
     const streaming = document[streamingExtension];
     const shape = [

@@ -19,7 +19,7 @@ import {
 } from '../projections/gateway-snapshot.ts';
 import { type DetailSurroundings, routeDetail } from './analytics/detail.ts';
 import { keylessTags } from './analytics/outcome.ts';
-import type { CheckApi } from './check-api.ts';
+import type { CheckApi } from './checked-api.ts';
 import { sendAnswer } from './http/answer.ts';
 import type { Context, Route, Step, Terminal } from './http/context.ts';
 import { Lease } from './http/lease.ts';

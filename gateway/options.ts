@@ -1,6 +1,6 @@
 /** What one gateway is made of and set up with: everything that its composition root hands in. */
 import type { RecordLane } from '../domain/record-log.ts';
-import type { CheckApi } from './check-api.ts';
+import type { CheckApi } from './checked-api.ts';
 import type { OpenOutbox } from './events/outbox.ts';
 import type { RetryPolicy } from './events/verdict.ts';
 import type { Feed, GroupReload } from './feed/feed.ts';

@@ -2,7 +2,7 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import canonicalize from 'canonicalize';
-import type { GatewayChange, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
+import type { GatewayChange, GatewayObject, GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { NodeBox } from './node-box.ts';
 
 /** The key that signs. */
@@ -61,18 +61,30 @@ const contentSha256 = (value: object): string =>
 /** Between two turns of the process. */
 const busyMs = 10;
 
-/** The same, a member at a time: with a hundred thousand of them the process would stand still for a second or two. */
-async function contentSha256InTurns(value: Readonly<Record<string, unknown>>): Promise<string> {
+/**
+ * The same, a member at a time: with a hundred thousand of them the process would stand still for a second or two. What was
+ * summed goes to `seen`, in order.
+ */
+async function contentSha256InTurns<Member>(
+  value: Readonly<Record<string, Member>>,
+  seen: (name: string, canonical: string) => void = () => {},
+): Promise<string> {
   const sum = createHash('sha256').update('{');
   let sinceMs = performance.now();
   for (const [index, name] of Object.keys(value).toSorted().entries()) {
-    sum.update(`${index === 0 ? '' : ','}${JSON.stringify(name)}:${canonicalize(value[name])}`);
+    const canonical = canonicalize(value[name]) ?? '';
+    sum.update(`${index === 0 ? '' : ','}${JSON.stringify(name)}:${canonical}`);
+    seen(name, canonical);
     if (performance.now() - sinceMs < busyMs) continue;
     await turn();
     sinceMs = performance.now();
   }
   return sum.update('}').digest('hex');
 }
+
+/** What has the sum as it is written now has it in every form, and need not be brought into the canonical one. */
+const hasContentSha256 = (value: object, sha256: string): boolean =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex') === sha256 || contentSha256(value) === sha256;
 
 /** What kind of statement it is comes first, so that none passes for another. */
 const bytesOf = (kind: 'snapshot' | 'changes' | 'secrets', statement: object): Uint8Array =>
@@ -130,12 +142,20 @@ export const keyIdOf = (publicKey: string): string =>
 
 /** False for everything that this key did not sign as it stands. */
 export const isSignedSnapshot = (snapshot: SignedSnapshot, publicKey: string): boolean =>
-  snapshot.sha256 === contentSha256(snapshot.objects) && holds(snapshotBytes(snapshot), snapshot, publicKey);
+  holds(snapshotBytes(snapshot), snapshot, publicKey) && hasContentSha256(snapshot.objects, snapshot.sha256);
 
-/** While requests are served. */
-export const isSignedSnapshotInTurns = async (snapshot: SignedSnapshot, publicKey: string): Promise<boolean> =>
-  holds(snapshotBytes(snapshot), snapshot, publicKey) &&
-  snapshot.sha256 === (await contentSha256InTurns(snapshot.objects));
+/**
+ * While requests are served. Answers the snapshot with its objects in the order in which they are signed, so that what is
+ * written of it is quickly checked when it is read again; undefined for everything that this key did not sign as it stands.
+ */
+export async function signedInTurns(snapshot: SignedSnapshot, publicKey: string): Promise<SignedSnapshot | undefined> {
+  if (!holds(snapshotBytes(snapshot), snapshot, publicKey)) return undefined;
+  const members: [string, GatewayObject][] = [];
+  const sum = await contentSha256InTurns(snapshot.objects, (name, canonical) => {
+    members.push([name, JSON.parse(canonical) as GatewayObject]);
+  });
+  return snapshot.sha256 === sum ? { ...snapshot, objects: Object.fromEntries(members) } : undefined;
+}
 
 export const areSignedChanges = (changes: SignedChanges, publicKey: string): boolean =>
   holds(changesBytes(changes), changes, publicKey);

@@ -8,10 +8,10 @@ import {
   areSignedChanges,
   areSignedSecrets,
   isSignedSnapshot,
-  isSignedSnapshotInTurns,
   keyIdOf,
   type SignedChanges,
   type SignedSnapshot,
+  signedInTurns,
 } from './signed.ts';
 import { areProvenChanges, isProvenSnapshot } from './snapshot-shape.ts';
 
@@ -36,7 +36,7 @@ export function openTrust({ file, isGiven, log }: TrustOptions): Trust {
   let pinned = readKey(file, isGiven);
 
   const demand = (isRight: boolean, what: string): void => {
-    if (!isRight) throw new FeedRefusal('signature_invalid', `the signature of ${what} does not fit its content`);
+    if (!isRight) throw unsigned(what);
   };
   const demandKey = (keyId: string): void => {
     if (pinned && keyId !== pinned.keyId) throw keyChanged(file, pinned.keyId, keyId, isGiven);
@@ -46,7 +46,8 @@ export function openTrust({ file, isGiven, log }: TrustOptions): Trust {
       if (!isProvenSnapshot(answer)) throw malformed('is no signed snapshot');
       demandKey(answer.keyId);
       const key = pinned?.publicKey ?? answer.publicKey;
-      demand(await isSignedSnapshotInTurns(answer, key), 'the snapshot');
+      const signed = await signedInTurns(answer, key);
+      if (!signed) throw unsigned('the snapshot');
       // Another answer may have come first.
       demandKey(answer.keyId);
       demand(areSignedSecrets(answer, key), 'the secrets of the snapshot');
@@ -55,7 +56,7 @@ export function openTrust({ file, isGiven, log }: TrustOptions): Trust {
         pinned = { publicKey: answer.publicKey, keyId: answer.keyId };
         log.info('the key of the management plane is pinned', { file, keyId: answer.keyId });
       }
-      return answer;
+      return signed;
     },
     checkChanges(answer) {
       if (!areProvenChanges(answer)) throw malformed('is no signed list of changes');
@@ -91,6 +92,9 @@ function readKey(file: string, isGiven: boolean): Key | undefined {
     throw new Error(`${file} cannot be read as a public key (PEM): ${what}`, { cause });
   }
 }
+
+const unsigned = (what: string): FeedRefusal =>
+  new FeedRefusal('signature_invalid', `the signature of ${what} does not fit its content`);
 
 const malformed = (text: string): FeedRefusal => new FeedRefusal('malformed', `what the feed answered ${text}`);
 

@@ -1,6 +1,5 @@
 /** The gateway role: its node id, its lane in the record log, and the gateway itself. */
 import { join } from 'node:path';
-import { createCheckApi } from '../../gateway/check-api.ts';
 import type { OpenSecrets } from '../../gateway/feed/vault.ts';
 import { type Gateway, startGateway } from '../../gateway/gateway.ts';
 import type { Settings } from '../config/settings.ts';
@@ -10,6 +9,7 @@ import { memoryCounters } from '../stores/runtime/memory-counters.ts';
 import type { ProcessLog } from '../telemetry/log.ts';
 import { localUrl } from './addresses.ts';
 import type { Source } from './feed.ts';
+import { createLateCheckApi } from './late-check.ts';
 import { gatewayFolder, nodeIdOf } from './node-id.ts';
 import { outboxOpener } from './outbox.ts';
 import { type Reread, renewer } from './renew.ts';
@@ -47,7 +47,7 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
   const gateway: Gateway = await startGateway({
     ...source,
     ...{ lane, log, clock, node, directory, listen, controlListen, openSecrets },
-    checkApi: createCheckApi(),
+    checkApi: createLateCheckApi(),
     rules: rulesOf(version),
     counters: memoryCounters(clock),
     cache: memoryCache({ maxBytes, ...clock }),

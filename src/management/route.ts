@@ -2,7 +2,7 @@
 import type { PublicGateway } from '../../domain/api/servers.ts';
 import type { Json, JsonObject } from '../../domain/event.ts';
 import type { EventStore, Position } from '../../domain/event-store.ts';
-import type { CheckApi } from '../../gateway/check-api.ts';
+import type { CheckApi } from '../../gateway/checked-api.ts';
 import type { SendWebhook } from '../../gateway/events/webhook-sender.ts';
 import type { ReadModelStore } from '../../projections/read-model-store.ts';
 import type { Projector } from '../../projections/runner/projector.ts';

@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type CheckApi, createCheckApi } from '../../gateway/check-api.ts';
+import { createCheckApi } from '../../gateway/check-api.ts';
+import type { CheckApi } from '../../gateway/checked-api.ts';
 import { FeedRefusal } from '../../gateway/feed/feed.ts';
 import { eventually } from '../support/eventually.ts';
 import { MemoryFeed } from '../support/gateway-feed.ts';

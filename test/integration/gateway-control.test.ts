@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
 import { toGroupName } from '../../domain/ids.ts';
-import type { CheckApi } from '../../gateway/check-api.ts';
+import type { CheckApi } from '../../gateway/checked-api.ts';
 import { FeedRefusal } from '../../gateway/feed/feed.ts';
 import { memoryCache } from '../../src/stores/runtime/memory-cache.ts';
 import { memoryCounters } from '../../src/stores/runtime/memory-counters.ts';

@@ -120,7 +120,7 @@ export const orders: readonly Order[] = [
       ['options.ts', 'standing.ts', 'reload.ts'],
       ['feed', 'compile.ts'],
       ['check-api.ts', 'describe-chain.ts', 'compare-traffic.ts'],
-      ['check-classic.ts', 'recorded-request.ts'],
+      ['check-classic.ts', 'recorded-request.ts', 'checked-api.ts'],
       ['stack.ts'],
       ['middleware'],
       ['plugins', 'upstream', 'streams', 'analytics', 'events'],

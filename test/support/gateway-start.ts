@@ -1,7 +1,8 @@
 /** Starts a gateway for tests on free ports, with a feed, a lane and a folder of its own, and stops all of it. */
 import type { AnalyticsRecord } from '../../domain/analytics-record.ts';
 import type { ApiDocument } from '../../domain/api/definition.ts';
-import { type CheckApi, createCheckApi } from '../../gateway/check-api.ts';
+import { createCheckApi } from '../../gateway/check-api.ts';
+import type { CheckApi } from '../../gateway/checked-api.ts';
 import { type Gateway, startGateway } from '../../gateway/gateway.ts';
 import type { GatewayOptions } from '../../gateway/options.ts';
 import type { Clock, Counters, Log, ResponseCache } from '../../gateway/ports.ts';

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../domain/event.ts';
 import type { EventStore, Position } from '../../../domain/event-store.ts';
 import { type OrgId, toPolicyId } from '../../../domain/ids.ts';
 import { isObject, pointerStep, textAt } from '../../../domain/json.ts';
-import type { CheckApi } from '../../../gateway/check-api.ts';
+import type { CheckApi } from '../../../gateway/checked-api.ts';
 import { getApi } from '../../../projections/api-catalog.ts';
 import { type AggregateNow, listAggregates } from '../../../projections/history.ts';
 import { keysWithPolicy } from '../../../projections/keys.ts';

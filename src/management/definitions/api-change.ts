@@ -12,7 +12,7 @@ import type { EventStore } from '../../../domain/event-store.ts';
 import type { ApiId, OrgId } from '../../../domain/ids.ts';
 import { textAt } from '../../../domain/json.ts';
 import type { Labels } from '../../../domain/labels.ts';
-import type { CheckApi } from '../../../gateway/check-api.ts';
+import type { CheckApi } from '../../../gateway/checked-api.ts';
 import type { HeldSecrets } from '../held-secrets.ts';
 import type { PatchBody } from './patch-body.ts';
 import type { ValidateOpenApi } from './validate.ts';

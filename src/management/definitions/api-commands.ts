@@ -18,7 +18,7 @@ import { type ApiId, apiStream, type OrgId, toApiId } from '../../../domain/ids.
 import { sameJson } from '../../../domain/json.ts';
 import { type Labels, labelled } from '../../../domain/labels.ts';
 import { withMask } from '../../../domain/secret-places.ts';
-import type { CheckApi } from '../../../gateway/check-api.ts';
+import type { CheckApi } from '../../../gateway/checked-api.ts';
 import { demandAbsent, etagOf, matchesTag, namedRevision, preconditionFailed } from '../conditional.ts';
 import { comparable, diffOf, sha256Hex, withDerivedFields } from '../derived-fields.ts';
 import type { Command, Plan, PlannedWrite } from '../handle-command.ts';

@@ -15,7 +15,7 @@ import {
   restorePolicy,
   restoreWebhook,
 } from '../../../domain/restore.ts';
-import type { CheckApi } from '../../../gateway/check-api.ts';
+import type { CheckApi } from '../../../gateway/checked-api.ts';
 import type { DocumentReader } from '../../../projections/read-model-store.ts';
 import type { HistoryReads } from '../../../projections/whole-entries.ts';
 import { bounded } from '../definitions/api-change.ts';

@@ -2,7 +2,7 @@
 import { listedVersions } from '../../../domain/api/versioning.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import type { RecordedHead, RecordedHeads } from '../../../domain/recorded-heads.ts';
-import type { CheckApi } from '../../../gateway/check-api.ts';
+import type { CheckApi } from '../../../gateway/checked-api.ts';
 import { type CompareTraffic, compareTraffic, type TrafficPart } from '../../../gateway/compare-traffic.ts';
 import type { Log } from '../../../gateway/ports.ts';
 import type { ReadModelStore } from '../../../projections/read-model-store.ts';

@@ -4,7 +4,7 @@ import type { OrgId } from '../../../domain/ids.ts';
 import { toApiId } from '../../../domain/ids.ts';
 import { texts } from '../../../domain/json.ts';
 import type { RecordedHead } from '../../../domain/recorded-heads.ts';
-import type { CheckApi } from '../../../gateway/check-api.ts';
+import type { CheckApi } from '../../../gateway/checked-api.ts';
 import type { Place, TrafficSide, TrafficWorld } from '../../../gateway/compare-traffic.ts';
 import { type ApiEntry, apiEntries } from '../../../projections/api-entries.ts';
 import { findObject } from '../../../projections/gateway-config.ts';

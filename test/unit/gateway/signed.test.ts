@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   isSignedSnapshot,
-  isSignedSnapshotInTurns,
   type SignedSnapshot,
+  signedInTurns,
   signSnapshotInTurns,
 } from '../../../gateway/feed/signed.ts';
 import { openTrust } from '../../../gateway/feed/trust.ts';
@@ -21,7 +21,7 @@ const of = (objects: unknown): SignedSnapshot =>
   signed(signer, { ...new MemoryFeed().current, objects: objects as GatewaySnapshot['objects'] });
 const both = async (snapshot: SignedSnapshot): Promise<readonly boolean[]> => [
   isSignedSnapshot(snapshot, snapshot.publicKey),
-  await isSignedSnapshotInTurns(snapshot, snapshot.publicKey),
+  (await signedInTurns(snapshot, snapshot.publicKey)) !== undefined,
 ];
 
 describe('the signature of a snapshot', () => {
@@ -32,6 +32,10 @@ describe('the signature of a snapshot', () => {
         const snapshot = JSON.parse(JSON.stringify(of(objects))) as SignedSnapshot;
         expect(await both(snapshot)).to.deep.equal([true, true]);
         expect(await signSnapshotInTurns(signer, snapshot)).to.deep.equal(snapshot);
+        // In another order, and written and read again as a gateway does: what holds for the one holds for the other.
+        const ordered = await signedInTurns(snapshot, snapshot.publicKey);
+        expect(ordered).to.deep.equal(snapshot);
+        expect(await both(JSON.parse(JSON.stringify(ordered)) as SignedSnapshot)).to.deep.equal([true, true]);
         const other = { ...snapshot, objects: { ...snapshot.objects, more: {} as never } };
         expect(await both(other)).to.deep.equal([false, false]);
       }),
@@ -39,10 +43,23 @@ describe('the signature of a snapshot', () => {
     );
   });
 
+  it('holds for the same in another order, and for nothing that only reads like it', async () => {
+    const snapshot = of({ b: { y: [1], x: 2 }, a: 1 });
+    const ordered = await signedInTurns(snapshot, snapshot.publicKey);
+    expect(JSON.stringify(ordered?.objects)).to.equal('{"a":1,"b":{"x":2,"y":[1]}}');
+    const others = [
+      { a: '1', b: { x: 2, y: [1] } },
+      { a: 1, b: { x: 2, y: [1] }, c: 1 },
+      { a: 1, b: [{ x: 2, y: [1] }] },
+    ];
+    for (const objects of others)
+      expect(await both({ ...snapshot, objects: objects as never })).to.deep.equal([false, false]);
+  });
+
   it('of another key, or of another statement, is none', async () => {
     const snapshot = of({ a: 1 });
     expect(await both({ ...snapshot, revision: '9' })).to.deep.equal([false, false]);
-    expect(await isSignedSnapshotInTurns(snapshot, newSigner().publicKey)).to.equal(false);
+    expect(await signedInTurns(snapshot, newSigner().publicKey)).to.equal(undefined);
   });
 
   it('lets the process turn to its requests while a large one is checked', async () => {
@@ -62,7 +79,7 @@ describe('the signature of a snapshot', () => {
     });
     let turns = 0;
     for (; !isChecked; turns++) await turn();
-    expect(await checked).to.equal(snapshot);
+    expect(await checked).to.deep.equal(snapshot);
     expect(turns).to.be.above(2);
   });
 });
