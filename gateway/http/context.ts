@@ -88,7 +88,7 @@ export type AnswerHead = { status: number; statusText: string; headers: string[]
 
 /** What copies the upstream's answer on its way to the client, to keep it. */
 export interface AnswerCopy {
-  /** Bytes are wanted: the upstream need not wait for a slow client. */
+  /** Bytes are wanted. */
   readonly isOpen: boolean;
   take(chunk: Buffer): void;
   /** The answer has come whole. */

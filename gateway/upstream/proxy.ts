@@ -192,8 +192,7 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
       else response.end(chunk);
       return;
     }
-    // What is copied is short: others who ask for it do not wait for a client that reads slowly.
-    if (response.write(chunk) || copy?.isOpen) return;
+    if (response.write(chunk)) return;
     controller.pause();
     response.once('drain', () => controller.resume());
   }

@@ -64,6 +64,11 @@ export async function run(): Promise<readonly Figures[]> {
     'no steps, no record': await start('gateway', [upstream.url, 'none']),
     'full chain': await start('gateway', [upstream.url, 'full'], profiled),
     'full chain, recorded in detail': await start('gateway', [upstream.url, 'detail']),
+    'full chain, answered from the cache': await start('gateway', [upstream.url, 'kept']),
+    'full chain, with a cache that is passed by': {
+      ...(await start('gateway', [upstream.url, 'kept'])),
+      sent: { range: 'bytes=0-' },
+    },
     'full chain, with an access key': {
       ...(await start('gateway', [upstream.url, 'key'])),
       sent: { authorization: 'Bearer the-key-of-the-benchmark' },

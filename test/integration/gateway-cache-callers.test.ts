@@ -210,6 +210,18 @@ describe('callers of a cache', () => {
       expect(cached.count).to.equal(2);
     });
 
+    it('get no leave of the upstream that was given to another page', async () => {
+      await cached.serve(shared);
+      cached.reply = (request, response) => {
+        response.setHeader('access-control-allow-origin', request.headers.origin ?? '*').end();
+      };
+      const leaves = [];
+      for (const origin of ['https://one.example', 'https://two.example']) {
+        leaves.push((await cached.ask(...withHeaders({ origin }))).headers.get('access-control-allow-origin'));
+      }
+      expect(leaves).to.deep.equal(['https://one.example', 'https://two.example']);
+    });
+
     it('get other answers for another query, path or method, and the same for the same path written otherwise', async () => {
       await cached.serve(shared);
       const apart = ['/a/x', '/a/x?', '/a/x?a=1&b=2', '/a/x?b=2&a=1', '/a/x/', '/a/X', '/a/x%2Fy', '/a/x/y'];

@@ -52,6 +52,7 @@ const parts = {
   none: {},
   full,
   detail: { ...full, server: { listenPath: { value: '/api/', strip: true }, detailedActivityLogs: { enabled: true } } },
+  kept: { ...full, global: { ...full.global, cache: { enabled: true, timeout: 3_600, cacheAllSafeRequests: true } } },
   key: { ...full, server: { listenPath: { value: '/api/', strip: true }, authentication } },
 };
 const position = feed.put('api', apiFor('api', upstreamUrl, parts[chain as keyof typeof parts]));

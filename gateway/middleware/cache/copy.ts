@@ -66,9 +66,13 @@ export class Copy implements AnswerCopy {
 
   take(chunk: Buffer): void {
     if (!this.#opened) return;
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.#options.maxBytes) this.#refuse();
-    else this.#opened.chunks.push(chunk);
+    const { kept, maxBytes } = this.#options;
+    if (this.#bytes + chunk.length > maxBytes) {
+      this.#refuse();
+    } else if (kept.takeRoom(chunk.length)) {
+      this.#bytes += chunk.length;
+      this.#opened.chunks.push(chunk);
+    } else this.drop();
   }
 
   end(): void {
@@ -92,6 +96,7 @@ export class Copy implements AnswerCopy {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#opened = undefined;
+    this.#options.kept.giveBack(this.#bytes);
     clearTimeout(this.#timer);
     this.#options.flight?.land();
   }

@@ -24,6 +24,8 @@ export type KeepTerms = {
 const passMs = 10_000;
 const maxPasses = 10_000;
 const maxNames = 32;
+/** Memory for copies of answers on their way: a client that reads slowly keeps its copy waiting. */
+const maxCopiedBytes = 67_108_864;
 
 export class KeptAnswers {
   readonly #cache: ResponseCache;
@@ -32,6 +34,7 @@ export class KeptAnswers {
   readonly #passes = new Map<string, number>();
   /** By API id: how often it was flushed. */
   readonly #epochs = new Map<string, number>();
+  #copiedBytes = 0;
   /** Positions of the requests to flush that were followed; undefined before the first snapshot. */
   #followed: ReadonlyMap<string, string> | undefined;
   readonly #counts = new Map<string, Record<CacheOutcome, number>>();
@@ -100,6 +103,17 @@ export class KeptAnswers {
       this.#passes.delete(oldest);
       return;
     }
+  }
+
+  /** Room for so many bytes of a copy; false when there is none. Whoever got it gives it back. */
+  takeRoom(bytes: number): boolean {
+    if (this.#copiedBytes + bytes > maxCopiedBytes) return false;
+    this.#copiedBytes += bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.#copiedBytes -= bytes;
   }
 
   flush(apiId: string): number {

@@ -109,5 +109,8 @@ function varyOf(sent: RawHeaders, given: RawHeaders): readonly string[] {
   const names = values.flatMap((value) => value.split(',')).map((name) => name.trim().toLowerCase());
   // Who does not read the coding must not get it, also when the upstream forgot to say what it looked at.
   const coded = (headerValue(sent, 'content-encoding') ?? 'identity') === 'identity' ? [] : ['accept-encoding'];
-  return [...new Set([...names, ...coded])].filter((name) => name !== '').toSorted();
+  // A leave for one page is none for another.
+  const origin = headerValue(sent, 'access-control-allow-origin') ?? '*';
+  const allowed = origin.trim() === '*' ? [] : ['origin'];
+  return [...new Set([...names, ...coded, ...allowed])].filter((name) => name !== '').toSorted();
 }
