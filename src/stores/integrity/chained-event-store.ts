@@ -23,13 +23,20 @@ export function chainedEventStore(store: EventStore): EventStore {
   };
 }
 
+/** Ends of streams that are asked for at once: an append may write to thousands, and an engine has a few connections. */
+const parallelReads = 64;
+
 async function append(
   store: EventStore,
   ends: StreamEnds,
   writes: readonly Write[],
   options: AppendOptions,
 ): Promise<Appended> {
-  const linked = await Promise.all(writes.map((write) => link(ends, write)));
+  const linked: Linked[] = [];
+  for (let start = 0; start < writes.length; start += parallelReads) {
+    const group = writes.slice(start, start + parallelReads);
+    linked.push(...(await Promise.all(group.map((write) => link(ends, write)))));
+  }
   const appended = await store.append(
     linked.map(({ write }) => write),
     options,

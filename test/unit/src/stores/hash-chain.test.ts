@@ -1,6 +1,7 @@
 /** The hash chain: what is appended to an audited stream is linked, and every change of a link is found. */
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { EventStore, StoredEvent } from '../../../../domain/event-store.ts';
+import { type EventStore, forwardedStore, type StoredEvent } from '../../../../domain/event-store.ts';
 import { MemoryEventStore } from '../../../../src/stores/events/memory-event-store.ts';
 import { chainedEventStore } from '../../../../src/stores/integrity/chained-event-store.ts';
 import { chainHash, noHash, verifyStream } from '../../../../src/stores/integrity/hash-chain.ts';
@@ -98,6 +99,24 @@ describe('hash chain', () => {
       await append(store, [write('api-a', index === 0 ? 'noStream' : BigInt(index - 1), event())]);
     }
     expect(verifyStream(await log.readStream('api-a', { limit: 10 }))).to.equal(undefined);
+  });
+
+  it('asks for the ends of thousands of streams a few at a time', async () => {
+    const log = new MemoryEventStore();
+    const all = (expected: 'noStream' | bigint) =>
+      Array.from({ length: 1_000 }, (_, index) => write(`api-${index}`, expected, event()));
+    await append(chainedEventStore(log), all('noStream'));
+    let asked = 0;
+    let most = 0;
+    const readStream: EventStore['readStream'] = async (...args) => {
+      most = Math.max(most, ++asked);
+      await setImmediate();
+      asked -= 1;
+      return log.readStream(...args);
+    };
+    await append(chainedEventStore({ ...forwardedStore(log), readStream }), all(0n));
+    expect(most).to.be.within(2, 100);
+    expect(verifyStream(await log.readStream('api-999', { limit: 10 }))).to.equal(undefined);
   });
 
   it('an append that is ahead of its stream stays a conflict when the stream arrives in between', async () => {
