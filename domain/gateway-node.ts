@@ -20,6 +20,8 @@ export type NodeError = {
   readonly id: string;
   readonly code: string;
   readonly message: string;
+  /** Where in the document, of several places the first. */
+  readonly pointer?: string;
   /** Of the event that made the object as it was refused. */
   readonly position?: Position;
   readonly keptRevision?: string;

@@ -58,6 +58,7 @@ type ApiResult = {
   readonly result: 'loaded' | 'unchanged' | 'rejected';
   readonly code?: string;
   readonly message?: string;
+  readonly pointer?: string;
   readonly keptRevision?: string;
 };
 
@@ -116,10 +117,9 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
       apis.set(key, good);
       kept[key] = good.object;
     } else homeless.push(...claimOfBroken(object));
-    const { code, message } = built;
     const keptRevision = good ? { keptRevision: good.object.revision } : {};
-    rejected.push({ kind: 'api', id: object.id, code, message, position: object.position, ...keptRevision });
-    results.push({ id: object.id, result: 'rejected', code, message, ...keptRevision });
+    rejected.push({ kind: 'api', id: object.id, ...built, position: object.position, ...keptRevision });
+    results.push({ id: object.id, result: 'rejected', ...built, ...keptRevision });
   }
   const claims = [...homeless, ...[...apis.values()].map((api) => claimOf(api, withVersions(api, snapshot, apis)))];
   const table = new RouteTable(snapshot.position, snapshot.revision, claims);
@@ -149,7 +149,9 @@ function retire(api: CompiledApi, previous: CompiledApi | undefined): void {
   if (api.route.lease !== previous?.route.lease) api.route.lease.retire();
 }
 
-type Built = { readonly api: CompiledApi } | { readonly code: string; readonly message: string };
+type Built =
+  | { readonly api: CompiledApi }
+  | { readonly code: string; readonly message: string; readonly pointer?: string };
 
 type Known = { readonly previous?: CompiledApi | undefined; readonly isChecked?: boolean | undefined };
 
@@ -176,12 +178,14 @@ function buildApi(object: ApiObject, { previous, isChecked }: Known, dependencie
 const refused = (problems: readonly Problem[]): Built => ({
   code: problems[0]?.code ?? 'definition_invalid',
   message: problems.map(({ pointer, message }) => `${pointer}: ${message}`).join('\n') || 'the definition is not valid',
+  ...(problems[0] ? { pointer: problems[0].pointer } : {}),
 });
 
 /** It is never run with a mask in the place of a secret. */
 const withoutSecrets = (missing: readonly string[]): Built => ({
   code: 'secret_not_available',
   message: missing.map((pointer) => `${pointer}: the secret is not available on this node`).join('\n'),
+  ...(missing[0] === undefined ? {} : { pointer: missing[0] }),
 });
 
 function fromKept(object: GatewayObject | undefined, dependencies: CompileDependencies): CompiledApi | undefined {

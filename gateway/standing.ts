@@ -221,7 +221,11 @@ export function reportOf(
 const maxRejected = 100;
 const maxTextLength = 1_000;
 
-const bounded = (error: NodeError): NodeError => ({ ...error, message: clear(error.message) });
+const bounded = ({ pointer, ...error }: NodeError): NodeError => ({
+  ...error,
+  message: clear(error.message),
+  ...(pointer === undefined ? {} : { pointer: pointer.slice(0, maxTextLength) }),
+});
 
 const clearReload = ({ errors, message, ...reload }: ReloadReport): ReloadReport => ({
   ...reload,

@@ -49,7 +49,8 @@ describe('a request to reload', () => {
     const { errors = [], ...counts } = await followed(gateway, 'r1');
     expect(counts).to.include({ loaded: 1, unchanged: 0, rejected: 1 });
     expect(errors).to.have.length(1);
-    expect(errors[0]).to.include({ kind: 'api', id: 'other', position, keptRevision: '0' });
+    const pointer = '/x-svc-api-gateway/upstream/url';
+    expect(errors[0]).to.include({ kind: 'api', id: 'other', position, keptRevision: '0', pointer });
     expect((await fetch(`${gateway.url}/other/`)).status).to.equal(200);
   });
 

@@ -15,7 +15,7 @@ import { type Answer, orgId, startTestManagement, type TestManagement } from '..
 import { webhookDelivery } from '../support/webhook-delivery.ts';
 
 const rejected = [
-  { kind: 'api', id: 'orders', code: 'pattern', message: '/x: no', position: '2', keptRevision: '0' },
+  { kind: 'api', id: 'orders', code: 'pattern', message: '/x: no', pointer: '/x', position: '2', keptRevision: '0' },
 ] as const;
 
 describe('reports of gateways', () => {
@@ -212,6 +212,8 @@ describe('reports of gateways', () => {
         ...{ 'edge-1': 'applied', slow: 'behind', odd: 'rejected', 'odd-before': 'applied', elsewhere: 'not_selected' },
       });
       expect(await rollout()).to.deep.include({ revision: 1, position, applied: 2, total: 4 });
+      const odd = ((await rollout())['nodes'] as JsonObject[]).find(({ node }) => node === 'odd');
+      expect(odd).to.deep.include({ error: { code: 'pattern', message: '/x: no', pointer: '/x' }, keptRevision: '0' });
       clockMs += 31_000;
       expect(await states()).to.include({ 'edge-1': 'unreachable', elsewhere: 'not_selected' });
     });
@@ -226,7 +228,9 @@ describe('reports of gateways', () => {
     });
 
     it('knows no API that is not there', async () => {
-      expect((await management.call('GET', '/api/apis/nothing/rollout')).json).to.include({ Message: 'API not found.' });
+      expect((await management.call('GET', '/api/apis/nothing/rollout')).json).to.include({
+        Message: 'API not found.',
+      });
     });
   });
 

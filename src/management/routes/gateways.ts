@@ -141,9 +141,10 @@ function toDelivery({ id, webhookId, orgId, apiId, trigger, eventId, ...rest }: 
   };
 }
 
-const toError = ({ kind, id, code, message, position, keptRevision }: NodeError): NodeError => ({
+const toError = ({ kind, id, code, message, pointer, position, keptRevision }: NodeError): NodeError => ({
   ...{ kind, id, code, message },
   ...(position === undefined ? {} : { position: padded(position) }),
+  ...(pointer === undefined ? {} : { pointer }),
   ...(keptRevision === undefined ? {} : { keptRevision }),
 });
 

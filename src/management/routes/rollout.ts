@@ -50,7 +50,10 @@ function standingOf(api: CatalogApi, node: RegisteredNode, seen: LastSeen | unde
     ...(applied ? { since: applied.at } : {}),
     ...(state === 'rejected' && refused
       ? {
-          error: { code: refused.code, message: refused.message },
+          error: {
+            ...{ code: refused.code, message: refused.message },
+            ...(refused.pointer === undefined ? {} : { pointer: refused.pointer }),
+          },
           ...(refused.keptRevision === undefined ? {} : { keptRevision: refused.keptRevision }),
         }
       : {}),

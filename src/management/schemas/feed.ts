@@ -19,9 +19,10 @@ const place = { type: 'string', pattern: '^\\d{0,20}(-\\d{1,20})?$' };
 const rejected = {
   type: 'array',
   maxItems: 100,
-  items: closed({ kind: line, id: line, code: line, message: long, position: place, keptRevision: line }, [
-    ...['kind', 'id', 'code', 'message'],
-  ]),
+  items: closed(
+    { kind: line, id: line, code: line, message: long, pointer: long, position: place, keptRevision: line },
+    [...['kind', 'id', 'code', 'message']],
+  ),
 };
 const reference = { type: 'string', minLength: 1, maxLength: 200 };
 const deliveries = {
