@@ -265,8 +265,8 @@ function terminalOf(
   const target = targetOf(definition);
   // A streams API without an upstream: its paths lead nowhere.
   if (!target) return { terminal: (context) => sendAnswer(context, context.refuse('no_route')), release: () => {} };
-  const { origin, timeoutMs } = target;
-  const agent = agents.acquire({ apiId: definition.apiId, origin, timeoutMs });
+  const { origin, timeoutMs, tls } = target;
+  const agent = agents.acquire({ apiId: definition.apiId, origin, timeoutMs, tls });
   const terminal = proxy({ target, agent, response, clock, log, bodyIdleMs });
   return { terminal, release: () => agent.release() };
 }

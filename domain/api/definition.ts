@@ -9,6 +9,9 @@ export type ApiKind = 'streams' | 'oas' | 'classic';
 /** `rate` requests per `perMs`; GCRA with a burst of `rate` (api-definition design 11). */
 export type RateLimit = { readonly rate: number; readonly perMs: number };
 
+/** The lowest and the highest version of TLS. */
+export type TlsVersions = { readonly min: '1.2' | '1.3'; readonly max: '1.2' | '1.3' };
+
 /** `remove` first, then `add`; a name that occurs again in `add` is a further value (api-definition design 6.4). */
 export type HeaderTransform = {
   readonly remove: readonly string[];
@@ -110,6 +113,8 @@ export type ApiDefinition = {
     readonly timeoutMs: number;
     /** Whether a request goes out once more when its connection turns out to be dead and that is safe. */
     readonly resends: boolean;
+    /** Of connections to an https address. */
+    readonly tls: TlsVersions;
   };
   /** Absent = keyless. Without a scheme in the document it is the token scheme on the header `Authorization`. */
   readonly authentication?: {

@@ -6,7 +6,15 @@ import { at, isObject, isOn, objectAt, textAt, texts } from '../json.ts';
 import { readDetail } from '../record-detail.ts';
 import { readAuthentication } from './authentication.ts';
 import { canonical, canonicalHead } from './classic/codec.ts';
-import type { ApiDefinition, ApiDocument, ApiKind, Cors, HeaderTransform, RateLimit } from './definition.ts';
+import type {
+  ApiDefinition,
+  ApiDocument,
+  ApiKind,
+  Cors,
+  HeaderTransform,
+  RateLimit,
+  TlsVersions,
+} from './definition.ts';
 import { gatewayExtension } from './definition.ts';
 import { durationMs } from './duration.ts';
 import { readEventHandlers } from './event-handlers.ts';
@@ -83,10 +91,17 @@ function readUpstream(upstream: JsonObject): ApiDefinition['upstream'] {
     preserveTrailingSlash: isOn(upstream['preserveTrailingSlash']),
     // An empty text says nothing (api-definition design 0.7); who wants to wait for ever says 0s.
     timeoutMs: (isOn(timeout) ? durationMs(textAt(timeout, 'duration') ?? '') : undefined) ?? defaultUpstreamTimeoutMs,
+    tls: readTlsVersions(upstream['tlsTransport']),
     // On unless it is switched off (api-definition design 10.1).
     resends: retry?.['enabled'] !== false && retry?.['attempts'] !== 0,
   };
 }
+
+/** Older versions are refused by the rules. */
+const readTlsVersions = (block: Json | undefined): TlsVersions => ({
+  min: textAt(block, 'minVersion') === '1.3' ? '1.3' : '1.2',
+  max: textAt(block, 'maxVersion') === '1.2' ? '1.2' : '1.3',
+});
 
 function readRateLimit(block: Json | undefined): RateLimit | undefined {
   if (!isOn(block)) return undefined;

@@ -1,6 +1,8 @@
 /** Connections to upstreams: one pool per API and origin, shared by all versions of the API, closed with the last of them. */
 import { createRequire } from 'node:module';
 import type * as Undici from 'undici';
+import type { TlsVersions } from '../../domain/api/definition.ts';
+import { tlsOptions } from './target.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -16,7 +18,8 @@ export type Agent = {
   release(): void;
 };
 
-export type PoolKey = { readonly apiId: string; readonly origin: string; readonly timeoutMs: number };
+type Connecting = { readonly timeoutMs: number; readonly tls: TlsVersions };
+export type PoolKey = Connecting & { readonly apiId: string; readonly origin: string };
 
 const connectTimeoutMs = 10_000;
 const keepAliveMs = 4_000;
@@ -26,9 +29,10 @@ export class Agents {
   readonly #pools = new Map<string, LazyPool>();
 
   /** The pool lives until every one who acquired it has released it. */
-  acquire({ apiId, origin, timeoutMs }: PoolKey): Agent {
-    const key = `${apiId}\n${origin}\n${timeoutMs}`;
-    const entry = this.#pools.get(key) ?? new LazyPool(origin, timeoutMs);
+  acquire({ apiId, origin, timeoutMs, tls }: PoolKey): Agent {
+    const key = `${apiId}\n${origin}\n${timeoutMs}\n${tls.min} ${tls.max}`;
+    const connecting = { timeoutMs, tls };
+    const entry = this.#pools.get(key) ?? new LazyPool(origin, connecting);
     this.#pools.set(key, entry);
     entry.users++;
     let isReleased = false;
@@ -36,7 +40,7 @@ export class Agents {
       get pool() {
         return entry.pool;
       },
-      fresh: () => new Client(origin, connectionOptions(timeoutMs)),
+      fresh: () => new Client(origin, connectionOptions(connecting)),
       release: () => {
         if (isReleased) return;
         isReleased = true;
@@ -62,17 +66,17 @@ export class Agents {
 /** Most of thousands of APIs are not called in the first minute of a gateway: a pool that nobody asked for costs nothing. */
 class LazyPool {
   readonly #origin: string;
-  readonly #timeoutMs: number;
+  readonly #connecting: Connecting;
   #pool: Undici.Pool | undefined;
   users = 0;
 
-  constructor(origin: string, timeoutMs: number) {
+  constructor(origin: string, connecting: Connecting) {
     this.#origin = origin;
-    this.#timeoutMs = timeoutMs;
+    this.#connecting = connecting;
   }
 
   get pool(): Undici.Pool {
-    this.#pool ??= newPool(this.#origin, this.#timeoutMs);
+    this.#pool ??= newPool(this.#origin, this.#connecting);
     return this.#pool;
   }
 
@@ -88,13 +92,16 @@ class LazyPool {
 }
 
 /** As many connections as requests under way; the limits of an API shape them, not a queue. */
-const newPool = (origin: string, timeoutMs: number): Undici.Pool =>
-  new Pool(origin, { ...connectionOptions(timeoutMs), connections: null });
+const newPool = (origin: string, connecting: Connecting): Undici.Pool =>
+  new Pool(origin, { ...connectionOptions(connecting), connections: null });
 
-const connectionOptions = (timeoutMs: number) => ({
+const connectionOptions = ({ timeoutMs, tls }: Connecting) => ({
   pipelining: 1,
   allowH2: false,
   keepAliveTimeout: keepAliveMs,
   maxHeaderSize: maxHeadBytes,
-  connect: { timeout: timeoutMs > 0 ? Math.min(timeoutMs, connectTimeoutMs) : connectTimeoutMs },
+  connect: {
+    timeout: timeoutMs > 0 ? Math.min(timeoutMs, connectTimeoutMs) : connectTimeoutMs,
+    ...tlsOptions(tls),
+  },
 });

@@ -1,5 +1,5 @@
 /** Where an API's requests go: its URL taken apart once, so that no request needs to. */
-import type { ApiDefinition } from '../../domain/api/definition.ts';
+import type { ApiDefinition, TlsVersions } from '../../domain/api/definition.ts';
 import type { Context } from '../http/context.ts';
 import { percentDecoded } from '../http/percent.ts';
 
@@ -20,6 +20,7 @@ export type Target = {
   readonly preserveTrailingSlash: boolean;
   readonly timeoutMs: number;
   readonly resends: boolean;
+  readonly tls: TlsVersions;
   /** Basic authentication, from the user info of the URL; it takes the place of what the client sends. */
   readonly authorization?: string;
 };
@@ -44,9 +45,14 @@ export function targetOf({ upstream, stripListenPath }: ApiDefinition): Target |
     preserveTrailingSlash: upstream.preserveTrailingSlash,
     timeoutMs: upstream.timeoutMs,
     resends: upstream.resends,
+    tls: upstream.tls,
     ...basicOf(url),
   };
 }
+
+/** As the platform asks for them. */
+export const tlsOptions = ({ min, max }: TlsVersions) =>
+  ({ minVersion: `TLSv${min}`, maxVersion: `TLSv${max}` }) as const;
 
 function basicOf({ username, password }: URL): Pick<Target, 'authorization'> {
   if (username === '' && password === '') return {};

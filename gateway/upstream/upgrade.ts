@@ -8,7 +8,7 @@ import { readAnswerHead } from '../http/headers.ts';
 import { request as httpRequest } from '../http/node-http.ts';
 import type { Clock, Log } from '../ports.ts';
 import { failureOf } from './failures.ts';
-import { type Target, targetHeaders, targetQuery } from './target.ts';
+import { type Target, targetHeaders, targetQuery, tlsOptions } from './target.ts';
 
 export type UpgradeOptions = {
   readonly target: Target;
@@ -54,6 +54,7 @@ function openRequest(context: Context, { protocol }: Upgrade, target: Target): C
     method: context.head.method,
     headers,
     setDefaultHeaders: false,
+    ...(target.isTls ? tlsOptions(target.tls) : {}),
     agent: false,
   });
 }

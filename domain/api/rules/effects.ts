@@ -46,8 +46,6 @@ const notOffered = rows(
   upstream/serviceDiscovery
   upstream/tlsTransport/ciphers
   upstream/tlsTransport/forceCommonNameCheck
-  upstream/tlsTransport/maxVersion
-  upstream/tlsTransport/minVersion
   upstream/uptimeTests
   middleware/global/pluginConfig/bundle
   middleware/global/prePlugins/*

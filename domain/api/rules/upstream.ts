@@ -82,6 +82,8 @@ export const checksWeights: Rule = (extension) => {
   return targets.every((target) => at(target, 'weight') === 0) ? [problem(path, 'weights_zero', text)] : [];
 };
 
+const oldTls = ['1.0', '1.1'];
+
 export const checksTls: Rule = (extension) => {
   const path = ['upstream', 'tlsTransport'];
   const [low, high] = [
@@ -90,8 +92,10 @@ export const checksTls: Rule = (extension) => {
   ];
   const problems =
     low > high ? [problem([...path, 'minVersion'], 'tls_versions', `${low} is above maxVersion ${high}`)] : [];
+  const old = ['minVersion', 'maxVersion'].filter((name) => oldTls.includes(textAt(extension, ...path, name) ?? ''));
   return [
     ...problems,
+    ...old.map((name) => problem([...path, name], 'not_offered', 'TLS 1.0 and 1.1 are not offered by this version')),
     ...found(extension, [...path, 'ciphers', '*']).flatMap(({ path: place, value }) => {
       const name = String(value);
       if (tlsCiphers.some((known) => known.includes(name))) return [];

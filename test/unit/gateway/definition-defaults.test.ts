@@ -31,7 +31,7 @@ const running: JsonObject = {
       eventHandlers: [{ enabled: true, type: 'webhook', trigger: 'AuthFailure', url: 'https://a.example/' }],
       authentication: { enabled: true, securitySchemes: { token: { enabled: true } } },
     },
-    upstream: { enforceTimeout: { enabled: true }, retry: { enabled: true } },
+    upstream: { enforceTimeout: { enabled: true }, retry: { enabled: true }, tlsTransport: {} },
     global: { cors: { enabled: true, allowedOrigins: ['https://a.example'] }, cache: { enabled: true } },
   }),
   components: { securitySchemes: { token: key } },
@@ -67,7 +67,12 @@ describe('the defaults of the schema', () => {
   it('are there for what gateways run', () => {
     expect(said.map(({ place }) => place)).to.include.members([
       ...['server/listenPath/strip', 'server/eventHandlers/*/method', 'server/authentication/stripAuthorizationData'],
-      ...['upstream/enforceTimeout/duration', 'upstream/retry/attempts', 'middleware/global/cors/maxAge'],
+      ...[
+        'upstream/tlsTransport/minVersion',
+        'upstream/enforceTimeout/duration',
+        'upstream/retry/attempts',
+        'middleware/global/cors/maxAge',
+      ],
     ]);
   });
 

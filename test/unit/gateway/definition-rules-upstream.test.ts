@@ -41,9 +41,15 @@ const refused: readonly Row[] = [
     'tls_cipher_unknown',
   ],
   [
-    'a version of TLS that is forced',
-    upstream({ tlsTransport: { minVersion: '1.3' } }),
+    'a version of TLS that nobody should speak any more',
+    upstream({ tlsTransport: { minVersion: '1.1' } }),
     'upstream/tlsTransport/minVersion',
+    'not_offered',
+  ],
+  [
+    'another as the highest',
+    upstream({ tlsTransport: { minVersion: '1.0', maxVersion: '1.0' } }),
+    'upstream/tlsTransport/maxVersion',
     'not_offered',
   ],
   [
