@@ -160,7 +160,9 @@ class Frame {
     const values = [...operands.map((operand) => this.#operand(operand, dot)), ...piped];
     for (const value of values) run.budget.spend(sizeOf(value));
     try {
-      return called.call(values.map(plain), run);
+      const result = called.call(values.map(plain), run);
+      if (isList(result)) run.budget.spend(result.length >>> 2);
+      return result;
     } catch (error) {
       throw error instanceof TemplateFailure ? new TemplateFailure(`${name}: ${bare(error, name)}`) : error;
     }

@@ -4,7 +4,6 @@ import { scanNumber, scanQuoted } from './literals.ts';
 import type { Token } from './tokens.ts';
 
 const blank = /[ \t\r\n]/;
-const trailing = /[ \t\r\n]+$/;
 const leading = /^[ \t\r\n]+/;
 const word = /[\p{L}\p{Nd}_]+/uy;
 const space = /[ \t\r\n]+/y;
@@ -46,7 +45,7 @@ function* textTokens(
   { hasNames }: LexerOptions,
 ): Generator<Token, void> {
   const begun = isTrimmed ? text.replace(leading, '') : text;
-  let rest = trimsBefore ? begun.replace(trailing, '') : begun;
+  let rest = trimsBefore ? withoutTrailing(begun) : begun;
   while (rest !== '') {
     const found = hasNames ? named.exec(rest) : null;
     const upTo = found ? found.index : rest.length;
@@ -57,6 +56,13 @@ function* textTokens(
     yield { kind: 'right', offset };
     rest = rest.slice(upTo + found[0].length);
   }
+}
+
+/** Not by an expression: many blanks in the middle of a text would cost their square. */
+function withoutTrailing(text: string): string {
+  let end = text.length;
+  while (end > 0 && blank.test(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 }
 
 /** Where the text goes on, and whether its blanks are trimmed. */

@@ -14,6 +14,14 @@ export function text(value: Value): string {
   return value;
 }
 
+const maxCharacters = 1_000_000;
+
+/** One by one: many take much more memory than their text. */
+export function characters(value: string): readonly string[] {
+  if (value.length > maxCharacters) throw new TemplateFailure(`a text of more than ${maxCharacters} characters`);
+  return [...value];
+}
+
 export function whole(value: Value): number {
   if (typeof value === 'bigint') return Number(value);
   // Numbers of JSON are floats: those without a fraction pass.

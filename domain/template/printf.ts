@@ -14,6 +14,8 @@ type Format = {
 };
 
 const directive = /%([-+# 0]*)(\*|\d+)?(?:\.(\*|\d+)?)?(.)/gsu;
+/** A directive that the text ends in. */
+const unfinishedEnd = /%[-+# 0]{0,9}\d{0,9}(?:\.\d{0,9})?$/;
 /** Wider than this is a mistake or an attack. */
 const maxWidth = 10_000;
 const maxPrecision = 100;
@@ -47,8 +49,8 @@ export function printf(format: string, values: readonly Value[], budget: Budget)
   const left = values.slice(next).map((value) => {
     return value === undefined || value === null ? '<nil>' : `${typeOf(value)}=${valueText(value, budget)}`;
   });
-  const unfinished = /%[-+# 0]*(?:\d+)?(?:\.\d*)?$/.test(format.replace(/%%/g, '')) ? '' : undefined;
-  const ended = unfinished === undefined ? result : result.replace(/%[-+# 0]*(?:\d+)?(?:\.\d*)?$/, '%!(NOVERB)');
+  const unfinished = unfinishedEnd.test(format.replace(/%%/g, '')) ? '' : undefined;
+  const ended = unfinished === undefined ? result : result.replace(unfinishedEnd, '%!(NOVERB)');
   return left.length > 0 ? `${ended}%!(EXTRA ${left.join(', ')})` : ended;
 }
 

@@ -60,6 +60,8 @@ function render(parsed: Parsed, data: Json, { port, escaping = 'none', limits, n
     return { text: output.result };
   } catch (error) {
     if (error instanceof TemplateFailure) return { failure: error.message };
+    // The stack, or the longest text that there can be.
+    if (error instanceof RangeError) return { failure: 'needs too much memory' };
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** Functions on texts. Operands stand as in the family that templates know: what is worked on comes last. */
 import type { Budget } from './budget.ts';
 import { type FunctionTable, type TemplateFunction, taking } from './functions.ts';
-import { anyText, text, texts, whole } from './operands.ts';
+import { anyText, characters, text, texts, whole } from './operands.ts';
 import { goQuote } from './quote.ts';
 import { byCodePoint, type Value } from './value.ts';
 import { camelCase, initials, kebabCase, snakeCase, titleCase, untitle, wrapped } from './words.ts';
@@ -22,7 +22,7 @@ const setOf = (chars: string): ReadonlySet<string> => new Set(chars);
 
 function trimmed(value: string, chars: string): string {
   const set = setOf(chars);
-  const all = [...value];
+  const all = characters(value);
   let [from, to] = [0, all.length];
   while (from < to && set.has(all[from] ?? '')) from++;
   while (to > from && set.has(all[to - 1] ?? '')) to--;
@@ -36,19 +36,19 @@ const withoutStart = (start: string, value: string): string =>
   value.startsWith(start) ? value.slice(start.length) : value;
 
 const cut = (count: number, value: string): string => {
-  const all = [...value];
+  const all = characters(value);
   if (count < 0) return all.length + count > 0 ? all.slice(count).join('') : value;
   return all.slice(0, count).join('');
 };
 
 function substring(from: number, to: number, value: string): string {
-  const all = [...value];
+  const all = characters(value);
   if (from < 0) return all.slice(0, Math.max(0, to)).join('');
   return all.slice(from, to < 0 || to > all.length ? all.length : to).join('');
 }
 
 const abbreviated = (width: number, value: string): string =>
-  width < 4 || [...value].length <= width ? value : `${cut(width - 3, value)}...`;
+  width < 4 || characters(value).length <= width ? value : `${cut(width - 3, value)}...`;
 
 function indented(spaces: number, value: string, budget: Budget): string {
   const lines = value.split('\n');
@@ -64,7 +64,7 @@ function replaced(from: string, to: string, value: string, budget: Budget): stri
 }
 
 function splitAt(separator: string, count: number, value: string): readonly string[] {
-  const parts = separator === '' ? [...value] : value.split(separator);
+  const parts = separator === '' ? characters(value) : value.split(separator);
   if (count === 0) return [];
   if (count < 0 || parts.length <= count) return parts;
   return [...parts.slice(0, count - 1), parts.slice(count - 1).join(separator)];
@@ -80,6 +80,11 @@ function joined(parts: readonly string[], separator: string, budget: Budget): st
   const length = parts.reduce((sum, part) => sum + part.length + separator.length, 0);
   budget.make(length);
   return parts.join(separator);
+}
+
+function sorted(values: readonly string[], budget: Budget): readonly string[] {
+  budget.spend(values.length);
+  return values.toSorted(byCodePoint);
 }
 
 export const textFunctions: FunctionTable = {
@@ -141,7 +146,7 @@ export const textFunctions: FunctionTable = {
   splitList: changeBy((separator, value) => splitAt(separator, -1, value)),
   splitn: taking(3, 3, ([separator, count, value]) => numbered(splitAt(text(separator), whole(count), text(value)))),
   join: taking(2, 2, ([separator, values], { budget }) => joined(texts(values, budget), text(separator), budget)),
-  sortAlpha: taking(1, 1, ([values], { budget }) => [...texts(values, budget)].sort(byCodePoint)),
+  sortAlpha: taking(1, 1, ([values], { budget }) => sorted(texts(values, budget), budget)),
   toString: taking(1, 1, ([value], { budget }) => anyText(value, budget)),
   toStrings: taking(1, 1, ([values], { budget }) => texts(values, budget)),
 };

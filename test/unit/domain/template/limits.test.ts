@@ -77,6 +77,30 @@ describe('a template that wants too much', () => {
   });
 });
 
+describe('a template that is slow to look at', () => {
+  const slow: readonly (readonly [name: string, template: string])[] = [
+    ['blanks in a text', `${' x'.padStart(60_000)}{{- 1 }}${' '.repeat(60_000)}x{{- 1 }}`],
+    ['a directive without end', `{{ printf "%${'0'.repeat(60_000)}" }}`],
+    ['a layout of digits', `{{ toDate "${'1'.repeat(150)}" "${'1'.repeat(300)}x" }}`],
+    ['blocks in templates in blocks', nestedTemplates()],
+  ];
+  for (const [name, template] of slow)
+    it(`comes to an end: ${name}`, () => {
+      const outcome = outcomeOf(template, {}, { limits: { maxSteps: 100_000 } });
+      expect(outcome).to.have.any.keys('text', 'failure');
+    });
+});
+
+/** As deep as both limits allow. */
+function nestedTemplates(): string {
+  const open = '{{ if 1 }}'.repeat(60);
+  const close = '{{ end }}'.repeat(60);
+  const bodies = Array.from({ length: 62 }, (_, index) => {
+    return `{{ define "t${index}" }}${open}{{ template "t${index + 1}" . }}${close}{{ end }}`;
+  });
+  return `${bodies.join('')}{{ define "t62" }}{{ end }}{{ template "t0" . }}`;
+}
+
 const hostile = JSON.parse(
   '{"__proto__": {"polluted": "own"}, "constructor": "own", "text": "{{ .secret }}$secret_x", "list": [1]}',
 ) as Json;
