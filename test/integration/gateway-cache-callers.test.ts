@@ -10,6 +10,8 @@ import {
   startCachedGateway,
   withHeaders,
 } from '../support/cached-gateway.ts';
+import { classicDefinition, laidOver } from '../support/classic-definitions.ts';
+import { apiFor } from '../support/gateway-start.ts';
 
 const shared = { ...allSafe, scope: 'shared' };
 
@@ -123,6 +125,36 @@ describe('callers of a cache', () => {
         ['0', '1'],
       ]);
       expect((await cached.ask(...as('first'))).status).to.equal(403);
+    });
+  });
+
+  describe('of versions', () => {
+    const at = (version: string) => withHeaders({ 'x-api-version': version });
+
+    it('inside one API have the answers of their own version', async () => {
+      const definition = laidOver(classicDefinition('a', cached.upstream.url), {
+        definition: { location: 'header', key: 'X-Api-Version' },
+        cache_options: { enable_cache: true, cache_timeout: 60, cache_all_safe_requests: true },
+      });
+      const versions = { v1: { name: 'v1' }, v2: { name: 'v2', override_target: `${cached.upstream.url}two` } };
+      const document = { ...definition, version_data: { not_versioned: false, default_version: 'v1', versions } };
+      await cached.gateway.settled(cached.gateway.feed.put('a', document, 'classic'));
+      expect(await cached.bodies(at('v1'), at('v2'), at('v1'), at('v2'), [])).to.deep.equal([
+        ...['answer 1', 'answer 2', 'answer 1', 'answer 2', 'answer 1'],
+      ]);
+    });
+
+    it('in APIs of their own have the answers of their API', async () => {
+      const versioning = {
+        ...{ enabled: true, name: 'v1', default: 'self', location: 'header', key: 'X-Api-Version' },
+        versions: [{ name: 'v2', id: 'b' }],
+      };
+      await cached.serve(shared, { info: { versioning } });
+      const other = apiFor('b', cached.upstream.url, { global: { cache: shared } });
+      await cached.gateway.put('b', other);
+      expect(await cached.bodies(at('v1'), at('v2'), at('v1'), at('v2'))).to.deep.equal([
+        ...['answer 1', 'answer 2', 'answer 1', 'answer 2'],
+      ]);
     });
   });
 
