@@ -5,6 +5,7 @@ import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { v7 } from 'uuid';
 import { nearestName } from '../../domain/errors.ts';
+import type { Actor } from '../../domain/event.ts';
 import { shortPosition } from '../../domain/event-store.ts';
 import { toOrgId } from '../../domain/ids.ts';
 import { defaultTerms } from '../../domain/organisation.ts';
@@ -91,7 +92,9 @@ async function answer({ log, services }: AppOptions, context: Context, next: () 
     if (cause !== undefined) log.warn('management: store', { requestId, code, reason: String(cause) });
   }
   const { method, path, status } = context;
-  log.info('management: request', { method, path, status, requestId, ...(code === undefined ? {} : { code }) });
+  const actor = context.state['actor'] as Actor | undefined;
+  const who = actor === undefined ? {} : { actor: actor.id };
+  log.info('management: request', { method, path, status, requestId, ...who, ...(code === undefined ? {} : { code }) });
 }
 
 /** An error is answered also when the read models are what is broken. */
@@ -179,7 +182,7 @@ const nobody: Entered = {
 
 async function authorise(options: Edge, route: Route, scope: RouteScope, context: Context): Promise<Entered> {
   const { authenticate, heavy, services } = options;
-  const { caller, limit } = await authenticate(context.get('authorization') || undefined, behindOf(context).address);
+  const { caller, limit } = await known(authenticate, context);
   const { id } = caller.actor;
   const waitMs = route.isHeavy ? heavy.take(id) : 0;
   if (waitMs > 0) throw tooMany(waitMs, heavy.fields(id));
@@ -191,6 +194,13 @@ async function authorise(options: Edge, route: Route, scope: RouteScope, context
   if (route.isInstallation && !isKeeper) throw scopeMissing(context.path);
   const isOfGateways = scope === 'feed:read' || scope === 'gateways:report';
   return organisations.enter(caller, context.get('x-svc-org') || undefined, { path: context.path, isOfGateways });
+}
+
+/** Whose token it is, for the log line too. Throws 401. */
+async function known(authenticate: Authenticate, context: Context): ReturnType<Authenticate> {
+  const found = await authenticate(context.get('authorization') || undefined, behindOf(context).address);
+  context.state['actor'] = found.caller.actor;
+  return found;
 }
 
 const behindOf = ({ state }: Context): Behind => state['behind'] as Behind;
@@ -243,7 +253,7 @@ async function refuseUnrouted({ authenticate, routes }: AppOptions, context: Con
   const isOpen = routes.some(
     (route) => route.scope === undefined && matched.some(({ path }) => path === pathOf(route)),
   );
-  if (!isOpen) await authenticate(context.get('authorization') || undefined, behindOf(context).address);
+  if (!isOpen) await known(authenticate, context);
   const methods = [...new Set(matched.flatMap((layer) => layer.methods))];
   if (methods.length === 0) throw new Rejection('route_unknown', `There is nothing at ${context.path}`);
   throw new Rejection('method_not_allowed', `${context.method} is not possible at ${context.path}`, {

@@ -15,8 +15,8 @@ const isSecretName = (name: string): boolean => {
   return secretEndings.some((ending) => bare.endsWith(ending));
 };
 
-/** People name keys of their own in the place of the hash: refused there, and not told to the log. */
-const keyInPath = /(\/api\/keys\/)(?!svck_\*|(?:[0-9a-f]{64}|preview)(?![^/\s?"]))[^/\s?"]+/gi;
+/** A key may stand in the place of its hash, one of a form of its own too. */
+const keyInPath = /(\/+api\/+keys\/+)(?!svck_\*|(?:[0-9a-f]{64}|preview)(?![^/\s?"]))[^/\s?"]+/gi;
 
 /** Credentials that stand inside texts: schemes, addresses with a password, keys in PEM. */
 export const redactText = (text: string): string =>

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
+import { redact } from '../../src/telemetry/redact.ts';
 import { json, startWithTwoApis } from '../support/management-refusals.ts';
 import { type Answer, bearer, type TestManagement } from '../support/management-server.ts';
 import { issue } from '../support/management-tokens.ts';
@@ -50,6 +51,18 @@ describe('the life of a key over HTTP', () => {
       expect(await statusOf({ alais: 'x' })).to.equal(400);
       expect(await statusOf({ apply_policies: ['gold'] }, bearer(token))).to.equal(403);
     });
+  });
+
+  it('is one of the caller’s own, found by itself, which no line of the log shows', async () => {
+    const key = 'of-my-own/%2F-making-77';
+    const { hash } = await created({ key, alias: 'own' });
+    const at = `/api/keys/${encodeURIComponent(key)}`;
+    expect((await ask('GET', at)).json).to.include({ key_hash: hash });
+    expect((await ask('PATCH', at, { alias: 'other' })).status).to.equal(200);
+    expect((await ask('DELETE', at)).status).to.equal(200);
+    expect((await ask('GET', at)).json).to.include({ Message: 'Could not retrieve key detail.' });
+    const logged = JSON.stringify(management.log.lines.map(({ fields }) => redact({ fields })));
+    expect(logged).to.contain('/api/keys/***').and.not.contain('making-77');
   });
 
   describe('a patch', () => {

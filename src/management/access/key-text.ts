@@ -15,9 +15,9 @@ export const keyHashOf = (text: string): KeyHash => toKeyHash(sha256Hex(text));
 export const keyPrefixOf = (text: string): string =>
   isKeyText(text) ? text.slice(0, keyMark.length + shownLength) : '';
 
-/** The hash, or a key that was made here: its form is masked in the log, that of others is not known there. */
+/** The hash, or the key itself, which the log shows of no path. What could be either is the hash. */
 export function keyOfPath(text: string): KeyHash {
   if (/^[0-9a-f]{64}$/.test(text)) return toKeyHash(text);
-  if (isKeyText(text)) return keyHashOf(text);
+  if (/^[\x21-\x7e]{16,512}$/.test(text)) return keyHashOf(text);
   throw invalidId();
 }

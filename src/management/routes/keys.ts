@@ -213,7 +213,7 @@ export const keyRoutes: readonly Route[] = [
   },
   readRow({
     ...{ ...reading, path, operationId: 'getKey' },
-    summary: 'One key by its hash, or by a key that was made here; now or at a time',
+    summary: 'One key by its hash, or by the key itself; now or at a time',
     parameters: [username],
     answer: { description: 'The key', schema: { $ref: '#/components/schemas/Key' }, example: shown },
     errors: ['key_unknown'],

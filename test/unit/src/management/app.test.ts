@@ -57,6 +57,24 @@ describe('a refusal in problem form', () => {
   });
 });
 
+describe('the line of a request in the log', () => {
+  it('says whose token it was, also when the request is refused, and nobody when it was nobody’s', async () => {
+    await using management = await startTestManagement();
+    const lineOf = async (path: string, headers = {}) => {
+      await management.call('GET', path, undefined, { 'x-request-id': 'one', ...headers });
+      return management.log.lines.findLast(({ message }) => message === 'management: request')?.fields;
+    };
+    expect(await lineOf('/api/apis')).to.include({ status: 200, actor: 'bootstrap', requestId: 'one' });
+    expect(await lineOf('/api/apis/x')).to.include({ status: 404, actor: 'bootstrap', code: 'api_unknown' });
+    expect(await lineOf('/nothing')).to.include({ status: 404, actor: 'bootstrap', code: 'route_unknown' });
+    const stranger = await lineOf('/api/apis', { authorization: 'Bearer svct_bootstrap_guess' });
+    expect(stranger).to.include({ status: 401, code: 'unauthorised' }).and.not.have.property('actor');
+    expect(await lineOf('/livez'))
+      .to.include({ status: 200 })
+      .and.not.have.property('actor');
+  });
+});
+
 describe('a parameter that is given twice', () => {
   const rows = [
     ['POST', '/api/policies?dryRun=false&dryRun=true', '{"name":"Gold"}'],

@@ -93,6 +93,7 @@ describe('redaction', () => {
     ['a private key', { note: `-----BEGIN PRIVATE KEY-----\n${secret}\n-----END PRIVATE KEY-----` }],
     ['a management token in a path', { path: `/api/tokens/svct_ci_${secret}${'x'.repeat(31)}` }],
     ['an access key of somebody’s own in a path', { path: `/api/keys/${secret}` }],
+    ['an access key in a path that nobody serves', { path: `//api//keys/${secret}/rotate` }],
     ['an access key in a path, encoded', { path: `/API/Keys/%73vck_${secret}/rotate` }],
     ['a map', { headers: new Map([['authorization', secret]]) }],
   ];
