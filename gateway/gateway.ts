@@ -14,6 +14,7 @@ import type { GatewayReport, SnapshotSource } from './feed/feed.ts';
 import type { Generation } from './feed/generation.ts';
 import { diskGenerations } from './feed/generations.ts';
 import type { HeldSnapshot } from './feed/held.ts';
+import { hasPassedWhole, passedBefore } from './feed/passed.ts';
 import { Progress } from './feed/progress.ts';
 import { Reports } from './feed/reports.ts';
 import { Subscription } from './feed/subscription.ts';
@@ -158,6 +159,9 @@ class RunningGateway implements Gateway {
     this.#subscription = new Subscription({
       generations: this.#vault.behindDisk(diskGenerations(join(directory, 'generations'), log, trust)),
       apply: (generation, source) => this.#apply(generation, source),
+      prepare: async (onDisk) => {
+        if (!onDisk || !hasPassedWhole(onDisk, options.rules)) await options.loadRules?.();
+      },
       opened: () => this.#vault.opened,
       advance: (position) => this.#advance(position),
       ...{ feed, seed, clock, log, swapEveryMs: settings.swapEveryMs },
@@ -233,8 +237,7 @@ class RunningGateway implements Gateway {
   /** Compiles and swaps. */
   #compile({ snapshot, kept, checked }: Generation, isAnew?: Before['isAnew']): Compiled {
     const { checkApi, rules, counters, log, clock } = this.#options;
-    const rejectedBefore = checked && checked.by === rules ? new Set(checked.rejected) : undefined;
-    const isChecked = rejectedBefore && ((id: string) => !rejectedBefore.has(id));
+    const isChecked = passedBefore(checked, rules);
     const reveal: Reveal = (object) => this.#vault.reveal(object);
     const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
     const known = new Set(this.#compiled?.rejected.map(nameOf));

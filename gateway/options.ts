@@ -16,6 +16,8 @@ export type Address = { readonly host: string; readonly port: number };
 export type GatewayOptions = {
   readonly feed: Feed;
   readonly checkApi: CheckApi;
+  /** Awaited before `checkApi` is asked about anything but what the same rules let through before. */
+  readonly loadRules?: (() => Promise<void>) | undefined;
   /** Names the rules of `checkApi`: what they let through before is not asked again at a start. Without it everything is. */
   readonly rules?: string | undefined;
   readonly lane: RecordLane;

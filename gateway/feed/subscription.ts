@@ -4,7 +4,8 @@ import type { GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { Clock, Log } from '../ports.ts';
 import { type Feed, FeedRefusal, type SnapshotSource } from './feed.ts';
 import type { Generation, Provenance } from './generation.ts';
-import type { Generations, KeptGeneration } from './generations.ts';
+import { GenerationWriter } from './generation-writer.ts';
+import type { Generations } from './generations.ts';
 import { follow, type HeldSnapshot, hold, shrinkingOf } from './held.ts';
 import { isLong, provenanceOf, withStep } from './provenance.ts';
 import type { SignedSnapshot } from './signed.ts';
@@ -22,6 +23,8 @@ export type SubscriptionOptions = {
    * of those that it had to reject, and what the rules let through. What it is given of them is of the generation on disk.
    */
   readonly apply: (generation: Generation, source: SnapshotSource) => Judged;
+  /** Awaited before anything is applied, with what is to be when it is of the disk. */
+  readonly prepare?: (onDisk?: Generation) => Promise<void>;
   /** Grows when secrets were opened that were closed before. Default: never. */
   readonly opened?: () => number;
   /** The log has moved on without a change. */
@@ -40,11 +43,6 @@ const defaultPauseMs = { first: 100, longest: 5_000 };
 /** The same failure again is said aloud so rarely. */
 const sameAgain = 20;
 
-/** Between two generations on disk: writing takes about a tenth of the process, and is not noticed up to this size. */
-const smallBytes = 1024 * 1024;
-const bytesPerRestMs = 10_000;
-const longestRestMs = 2_000;
-
 /** The disk learns so often that what it has is still current. */
 const confirmEveryMs = 30_000;
 
@@ -57,20 +55,19 @@ export class Subscription {
   /** At the last swap. */
   #opened = 0;
   #lastSwapMs = Number.NEGATIVE_INFINITY;
-  #toSave: KeptGeneration | undefined;
-  #saving: Promise<void> | undefined;
+  readonly #writer: GenerationWriter;
   #loading: Promise<void> | undefined;
   #following: Promise<void> | undefined;
   #lastContactMs: number | undefined;
   #confirmedMs = Number.NEGATIVE_INFINITY;
   /** Of what came from disk, wall clock. */
   #currentMs: number | undefined;
-  #unkept: string | undefined;
   #trouble: FeedTrouble | undefined;
   #failures = 0;
 
   constructor(options: SubscriptionOptions) {
     this.#options = options;
+    this.#writer = new GenerationWriter({ ...options, signal: this.#ending.signal });
   }
 
   /** Resolves when what the disk has is applied. */
@@ -89,7 +86,7 @@ export class Subscription {
   async stop(): Promise<void> {
     this.#ending.abort();
     await this.#following;
-    await this.#saving;
+    await this.#writer.settled();
   }
 
   /** Follows no more; what runs goes on. */
@@ -117,7 +114,7 @@ export class Subscription {
 
   /** Why the disk does not have what runs; undefined when it has. */
   get unkept(): string | undefined {
-    return this.#unkept;
+    return this.#writer.unkept;
   }
 
   get trouble(): FeedTrouble | undefined {
@@ -127,6 +124,7 @@ export class Subscription {
   async #load(): Promise<void> {
     const generation = await this.#options.generations.load();
     if (!generation) return;
+    await this.#options.prepare?.(generation);
     this.#snapshot = generation.snapshot;
     this.#provenance = generation.provenance;
     this.#currentMs = generation.currentMs;
@@ -134,10 +132,10 @@ export class Subscription {
   }
 
   async #takeSeed(): Promise<void> {
-    const { seed, log, clock } = this.#options;
+    const { seed, prepare, log, clock } = this.#options;
     if (!seed) return;
     try {
-      const answer = await seed();
+      const [answer] = await Promise.all([seed(), prepare?.()]);
       this.#snapshot = hold(answer);
       this.#provenance = provenanceOf(answer);
       this.#currentMs = Math.min(Date.parse(answer.createdAt) || 0, clock.now());
@@ -200,7 +198,8 @@ export class Subscription {
   /** Throws on an answer that is not to be believed. */
   async #askSnapshot(): Promise<boolean> {
     const before = this.#snapshot;
-    const answer = await this.#options.feed.snapshot(this.#ending.signal);
+    const { feed, prepare } = this.#options;
+    const [answer] = await Promise.all([feed.snapshot(this.#ending.signal), prepare?.()]);
     if (!isSnapshot(answer)) throw malformed('the feed answered with something that is no snapshot');
     if (!isOvertaken(answer, before, this.#snapshot)) return this.#takeSnapshot(answer);
     this.#lastContactMs = this.#options.clock.monotonic();
@@ -281,36 +280,9 @@ export class Subscription {
       // Other rules than those of the start before: the next one need not ask these again.
       if (source === 'disk' && judged.checked?.by === checked?.by) return;
       const currentMs = source === 'feed' ? undefined : this.#currentMs;
-      this.#save({ snapshot, ...judged, ...provenance, ...(currentMs === undefined ? {} : { currentMs }) });
+      this.#writer.save({ snapshot, ...judged, ...provenance, ...(currentMs === undefined ? {} : { currentMs }) });
     } catch (error) {
       log.error('a configuration could not be applied; what runs goes on', { position: snapshot.position, error });
-    }
-  }
-
-  /** One write at a time; of several that wait the newest counts. */
-  #save(generation: KeptGeneration): void {
-    this.#toSave = generation;
-    this.#saving ??= this.#saveAll().finally(() => {
-      this.#saving = undefined;
-    });
-  }
-
-  async #saveAll(): Promise<void> {
-    const { generations, log } = this.#options;
-    while (this.#toSave) {
-      const generation = this.#toSave;
-      this.#toSave = undefined;
-      let bytes = 0;
-      try {
-        bytes = await generations.save(generation);
-        this.#unkept = undefined;
-      } catch (error) {
-        log.error('the configuration could not be kept on disk', { error });
-        this.#unkept = (error as NodeJS.ErrnoException).code ?? 'failed';
-      }
-      // While many changes of a large configuration come in, not each is written. A stop writes the last one.
-      const restMs = Math.min(longestRestMs, Math.max(0, bytes - smallBytes) / bytesPerRestMs);
-      if (restMs > 0) await pause(restMs, undefined, { signal: this.#ending.signal }).catch(ignore);
     }
   }
 }

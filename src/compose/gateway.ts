@@ -47,7 +47,7 @@ export async function startGatewayRole(settings: Settings, surroundings: Surroun
   const gateway: Gateway = await startGateway({
     ...source,
     ...{ lane, log, clock, node, directory, listen, controlListen, openSecrets },
-    checkApi: createLateCheckApi(),
+    ...createLateCheckApi(),
     rules: rulesOf(version),
     counters: memoryCounters(clock),
     cache: memoryCache({ maxBytes, ...clock }),

@@ -1,21 +1,17 @@
-/** The rules on API definitions, loaded when the first API has to be asked for them: a start from disk has none to ask. */
-import { createRequire } from 'node:module';
-import { extname } from 'node:path';
-import type * as Rules from '../../gateway/check-api.ts';
+/** The check of API definitions without its rules, until somebody needs them: a start from disk asks about nothing new. */
 import { type CheckApi, readChecked } from '../../gateway/checked-api.ts';
 
-const require = createRequire(import.meta.url);
-
-/** Without a request that has to wait for it: behind the first of a gateway that serves what its disk had. */
-const loadsAfterMs = 200;
-
-export function createLateCheckApi(): CheckApi {
+export function createLateCheckApi(): { readonly checkApi: CheckApi; readonly loadRules: () => Promise<void> } {
   let check: CheckApi | undefined;
-  const rules = (): CheckApi => {
-    clearTimeout(loading);
-    check ??= (require(`../../gateway/check-api${extname(import.meta.filename)}`) as typeof Rules).createCheckApi();
-    return check;
+  return {
+    checkApi(api, isChecked = false) {
+      const read = isChecked ? readChecked(api) : undefined;
+      if (read) return read;
+      if (!check) throw new Error('the rules on API definitions are not loaded');
+      return check(api, isChecked);
+    },
+    async loadRules() {
+      check ??= (await import('../../gateway/check-api.ts')).createCheckApi();
+    },
   };
-  const loading = setTimeout(rules, loadsAfterMs).unref();
-  return (api, isChecked = false) => (isChecked ? readChecked(api) : undefined) ?? rules()(api, isChecked);
 }

@@ -5,6 +5,8 @@ import { expect } from 'chai';
 import { createCheckApi } from '../../gateway/check-api.ts';
 import type { CheckApi } from '../../gateway/checked-api.ts';
 import { FeedRefusal } from '../../gateway/feed/feed.ts';
+import { createLateCheckApi } from '../../src/compose/late-check.ts';
+import { classicDefinition } from '../support/classic-definitions.ts';
 import { eventually } from '../support/eventually.ts';
 import { MemoryFeed } from '../support/gateway-feed.ts';
 import { rawClient } from '../support/gateway-raw.ts';
@@ -165,6 +167,41 @@ describe('a change of the configuration', function () {
     expect(await startBy('second', true)).to.deep.equal(each);
     expect(await startBy('second', true)).to.deep.equal(onlyTheBad);
     expect(age(), 'nobody has said that it is still current').to.be.closeTo(before, 1);
+  });
+
+  it('needs no rules to be there at a start by the same ones; Classic definitions and other rules do', async () => {
+    using folder = temporaryFolder('svc-rules-');
+    await using echo = await echoUpstream();
+    const feed = new MemoryFeed();
+    feed.put('good', apiFor('good', echo.url));
+    /** Whether they were loaded before the gateway listened, and whether they are in the end. */
+    async function loadedBy(rules: string) {
+      let loads = 0;
+      const { checkApi, loadRules } = createLateCheckApi();
+      const counted = (): Promise<void> => {
+        loads++;
+        return loadRules();
+      };
+      await using gateway = await startTestGateway({
+        feed,
+        directory: folder.path,
+        checkApi,
+        loadRules: counted,
+        rules,
+      });
+      const atStart = loads > 0;
+      await eventually(async () => (await fetch(`${gateway.url}/good/`)).status === 200);
+      await eventually(() => loads > 0);
+      expect(gateway.gateway.applied().rejected).to.deep.equal([]);
+      return atStart;
+    }
+    await loadedBy('first');
+    expect(await loadedBy('first')).to.equal(false);
+    expect(await loadedBy('second')).to.equal(true);
+    expect(await loadedBy('second')).to.equal(false);
+    feed.put('old', classicDefinition('old', echo.url), 'classic');
+    await loadedBy('second');
+    expect(await loadedBy('second')).to.equal(true);
   });
 
   it('is asked the rules by a node that gets other labels, where they refused it before', async () => {

@@ -47,7 +47,7 @@ export type TestGateway = AsyncDisposable & {
 
 export type TestGatewayOptions = Pick<
   GatewayOptions,
-  'seed' | 'rules' | 'renew' | 'reloadGroup' | 'metrics' | 'openOutbox' | 'openSecrets' | 'webhookRetries'
+  'seed' | 'rules' | 'loadRules' | 'renew' | 'reloadGroup' | 'metrics' | 'openOutbox' | 'openSecrets' | 'webhookRetries'
 > & {
   readonly settings?: Partial<GatewaySettings>;
   readonly feed?: MemoryFeed;
@@ -71,7 +71,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     counters: options.counters ?? memoryCounters(clock),
     cache: options.cache ?? memoryCache({ maxBytes: 1_048_576, ...clock }),
     checkApi: options.checkApi ?? createCheckApi(),
-    rules: options.rules,
+    ...{ rules: options.rules, loadRules: options.loadRules },
     listen: { host: '127.0.0.1', port: 0 },
     controlListen: { host: '127.0.0.1', port: 0 },
     settings: { swapEveryMs: 5, frame: { records: 500, bytes: 262_144, waitMs: 5 }, ...options.settings },
