@@ -77,6 +77,7 @@ const ruleFiles: readonly (readonly [fields: RegExp, file: string])[] = [
     'rules/authentication.ts',
   ],
   [/^server\.eventHandlers\[\]\.(?:trigger|type|url|id|functionName)$/, 'rules/events.ts'],
+  [/^server\.eventHandlers\[\]\.bodyTemplate$/, 'rules/body-template.ts'],
   [/\.cors\.allow|transform\w+Headers\.add|\.headers\[\]/, 'rules/headers.ts'],
   [
     /^upstream\.(?:url|loadBalancing\.targets|proxy\.url|authentication|tlsTransport)|queryEndpoint$|tests\[\]\.url$/,

@@ -242,6 +242,18 @@ const refused: readonly Row[] = [
     'server/eventHandlers/1/method',
     'enum',
   ],
+  [
+    'a template that does not parse',
+    handler({ type: 'webhook', trigger: 'AuthFailure', url: 'https://a/', bodyTemplate: '{{ .Type' }),
+    'server/eventHandlers/1/bodyTemplate',
+    'template_invalid',
+  ],
+  [
+    'a template in a file outside of its folder',
+    handler({ type: 'webhook', trigger: 'AuthFailure', url: 'https://a/', bodyTemplate: 'a/../../b' }),
+    'server/eventHandlers/1/bodyTemplate',
+    'template_path_invalid',
+  ],
 ];
 
 describe('a definition is refused for', () => {
