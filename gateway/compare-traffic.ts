@@ -30,6 +30,8 @@ export const partOfStep: Readonly<Record<string, TrafficPart | 'none'>> = {
   'rate-limit-api': 'limit',
   // Asks for headers, or answers what only browsers ask.
   cors: 'none',
+  // Recorded heads do not say who called.
+  'ip-access': 'none',
   // No definition changes them.
   'organisation-limits': 'none',
   // What they do shows behind the chain.

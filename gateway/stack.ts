@@ -15,6 +15,7 @@ import { cacheWrite } from './middleware/cache/write.ts';
 import { cors } from './middleware/cors.ts';
 import { expiry } from './middleware/expiry.ts';
 import { granularAccess } from './middleware/granular-access.ts';
+import { ipAccess } from './middleware/ip-access.ts';
 import { keyExpiry } from './middleware/key-expiry.ts';
 import { keyQuota } from './middleware/key-quota.ts';
 import { type KeyLimitDependencies, keyRateLimit } from './middleware/key-rate-limit.ts';
@@ -111,6 +112,15 @@ export const stack: readonly StackRow[] = [
     idle: 'nothing is configured',
     shown: ({ cors: rules }) => ({ ...present(rules) }),
     make: ({ cors: rules, apiId }, { log }) => cors(present(rules), apiId, log),
+  },
+  {
+    name: 'ip-access',
+    phase: 'request',
+    place: ['server', 'ipAccessControl'],
+    on: (definition) => definition.ipAccess !== undefined,
+    idle: 'both lists are empty',
+    shown: ({ ipAccess: lists }) => ({ ...present(lists) }),
+    make: ({ ipAccess: lists }) => ipAccess(present(lists)),
   },
   {
     name: 'organisation-limits',

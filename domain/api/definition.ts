@@ -55,6 +55,9 @@ export type CacheRules = {
   readonly operations: readonly { readonly path: string; readonly method: string; readonly cache?: OperationCache }[];
 };
 
+/** Addresses and CIDR ranges; who may call when there is anybody on the list, and who may not (api-definition design 8.1). */
+export type IpAccess = { readonly allow: readonly string[]; readonly block: readonly string[] };
+
 /** Where a credential may stand; names are as sent. */
 export type CredentialSources = { readonly header?: string; readonly query?: string; readonly cookie?: string };
 
@@ -101,6 +104,7 @@ export type ApiDefinition = {
   /** Normal form: leading slash, no trailing slash but for `/` alone. */
   readonly listenPath: string;
   readonly stripListenPath: boolean;
+  readonly ipAccess?: IpAccess;
   /** Gateways with tags load only APIs that share one. */
   readonly tags: readonly string[];
   readonly upstream: {

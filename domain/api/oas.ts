@@ -12,6 +12,7 @@ import type {
   ApiKind,
   Cors,
   HeaderTransform,
+  IpAccess,
   RateLimit,
   TlsVersions,
 } from './definition.ts';
@@ -42,6 +43,7 @@ export function readDefinition(
   const versioning = readVersioning(extension);
   const cache = readCache(document, middleware);
   const expiresAt = expirationMs(textAt(extension, 'info', 'expiration') ?? '');
+  const ipAccess = readIpAccess(server['ipAccessControl']);
   const domain = isOn(server['customDomain']) ? textAt(server, 'customDomain', 'name') : undefined;
   const requestSizeLimit = isOn(middleware['requestSizeLimit']) ? numberAt(middleware, 'requestSizeLimit', 'value') : 0;
   const definition: ApiDefinition = {
@@ -54,6 +56,7 @@ export function readDefinition(
     ...(domain === undefined ? {} : { domain: normalHost(domain) }),
     listenPath: normalListenPath(textAt(server, 'listenPath', 'value') ?? '/'),
     stripListenPath: at(server, 'listenPath', 'strip') === true,
+    ...(ipAccess ? { ipAccess } : {}),
     tags: tagsOf(document),
     upstream: readUpstream(objectAt(extension, 'upstream') ?? {}),
     ...(authentication ? { authentication } : {}),
@@ -67,6 +70,12 @@ export function readDefinition(
     revisionHeader: isOn(server['revisionHeader']),
   };
   return { definition, problems };
+}
+
+/** Undefined while it is off, and when nobody is on either list. */
+function readIpAccess(block: Json | undefined): IpAccess | undefined {
+  const lists = { allow: texts(at(block, 'allow')), block: texts(at(block, 'block')) };
+  return isOn(block) && lists.allow.length + lists.block.length > 0 ? lists : undefined;
 }
 
 /** Labels of the gateways that run it; none while they are switched off. */

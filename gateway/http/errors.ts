@@ -29,6 +29,7 @@ export const refusals = {
   expectation_failed: row(417, 'Expectation Failed', 'IHD', 'listener'),
   internal_error: row(500, 'Internal Server Error', 'INT', 'chain'),
   api_expired: row(403, 'API has expired, please check documentation or contact administrator', 'NRT', 'expiry'),
+  ip_forbidden: row(403, 'access from this IP has been disallowed', 'AKI', 'ip-access'),
   body_too_large: row(400, 'Request is too large', 'BTL', 'request-size'),
   auth_missing: row(401, 'Authorization field missing', 'AMF', 'authentication'),
   auth_unknown: row(403, 'Access to this API has been disallowed', 'AKI', 'authentication'),

@@ -117,12 +117,7 @@ describe('Classic definitions', () => {
         'definition_invalid',
         '/definition/location',
       ],
-      [
-        'a gateway that cannot run a block',
-        { enable_ip_whitelisting: true, allowed_ips: ['10.0.0.1'] },
-        'definition_refused',
-        '/allowed_ips',
-      ],
+      ['a gateway that cannot run a block', { listen_port: 8443 }, 'definition_refused', '/listen_port'],
       [
         'a block of a path that it cannot run',
         withPaths({ black_list: [{ path: '/admin', method: 'GET' }] }),

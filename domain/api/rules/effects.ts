@@ -35,7 +35,6 @@ const notOffered = rows(
   server/authentication/securitySchemes/*/scopeCheck
   server/authentication/securitySchemes/*/signatureValidation
   server/clientCertificates
-  server/ipAccessControl
   server/port
   server/protocol
   upstream/authentication
