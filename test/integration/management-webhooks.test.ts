@@ -95,6 +95,33 @@ describe('webhooks', () => {
     }
   });
 
+  it('are changed by operations, which all count or none, and keep their secrets', async () => {
+    const operations = { 'content-type': 'application/json-patch+json' };
+    await done('POST', '/api/webhooks', {
+      ...{ id: 'steps', url: 'http://hooks.example/in', secret: 'Own-71' },
+      headers: [
+        { name: 'X-Key', value: 'Header-72' },
+        { name: 'X-Team', value: 'Header-73' },
+      ],
+    });
+    const patch = (...body: readonly object[]) =>
+      call('PATCH', '/api/webhooks/steps', body as unknown as JsonObject, operations);
+    const renamed = await patch(
+      { op: 'test', path: '/enabled', value: true },
+      { op: 'replace', path: '/enabled', value: false },
+      { op: 'remove', path: '/headers/0' },
+    );
+    expect(renamed.status, renamed.text).to.equal(200);
+    expect(await read('steps')).to.deep.include({ enabled: false, headers: [{ name: 'X-Team', value: '***' }] });
+    expect(await stored('steps')).to.deep.equal({ '/headers/0/value': 'Header-73', '/secret': 'Own-71' });
+    const failed = await patch({ op: 'add', path: '/name', value: 'x' }, { op: 'test', path: '/enabled', value: true });
+    expect([failed.status, failed.headers.get('x-svc-error-code')]).to.deep.equal([409, 'patch_test_failed']);
+    expect((await patch({ op: 'replace', path: '/url', value: 'nowhere' })).status).to.equal(400);
+    expect(await read('steps')).to.include({ name: '', url: 'http://hooks.example/in' });
+    expect((await patch({ op: 'remove', path: '/secret' })).status).to.equal(200);
+    expect(await stored('steps')).to.deep.equal({ '/headers/0/value': 'Header-73' });
+  });
+
   it('are stored under the organisation of the caller, which is said where the body names another one', async () => {
     const body = { url: 'https://hooks.example/in', org_id: 'ac'.repeat(12) };
     const made = await done('POST', '/api/webhooks', { id: 'foreign', ...body });

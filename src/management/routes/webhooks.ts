@@ -21,6 +21,7 @@ import {
 } from '../call.ts';
 import { awaitRevision } from '../conditional.ts';
 import { goneSecrets, openDocument } from '../definitions/definition-secrets.ts';
+import { patchTypes, readPatchBody } from '../definitions/patch-body.ts';
 import type { ErrorCode } from '../errors.ts';
 import { loadWebhook } from '../load.ts';
 import { readOwned } from '../object-reads.ts';
@@ -104,7 +105,21 @@ const replace = (call: Call, services: Services): Promise<Reply> => {
   return withRemarks(call, body, services.commands.run(commandContext(call), command));
 };
 
+/** Operations on the document as it is shown, under the names that it is shown with. */
+async function patchByOperations(call: Call, services: Services): Promise<Reply> {
+  const { over } = await readPatchBody(call);
+  const command = updateWebhook(services, targetOf(call), (before) => {
+    const after = over(before);
+    // A member that is taken away is not one that was left out.
+    return documentOf(call, services, 'secret' in after ? after : { ...after, secret: '' });
+  });
+  return services.commands.run(commandContext(call), command);
+}
+
 const patch = (call: Call, services: Services): Promise<Reply> => {
+  if (/^application\/json-patch\+json\s*(?:;|$)/i.test(call.header('content-type') ?? '')) {
+    return patchByOperations(call, services);
+  }
   const change = services.webhookBodies.change(readJsonObject(call.body));
   // A member that is taken away is not one that was left out.
   const asked = change['secret'] === null ? { ...change, secret: '' } : change;
@@ -222,10 +237,10 @@ export const webhookRoutes: readonly Route[] = [
   }),
   changeRow({
     ...{ ...writing, method: 'PATCH', path, operationId: 'patchWebhook' },
-    summary: 'Changes members of a webhook (merge patch, RFC 7396); null takes one away',
-    body: changesBody(['application/merge-patch+json', 'application/json'], json.maxBytes, { enabled: false }),
+    summary: 'Changes members of a webhook: merge patch (RFC 7396; null takes one away) or JSON patch (RFC 6902)',
+    body: changesBody([...patchTypes, 'application/json'], json.maxBytes, { enabled: false }),
     answer: answered('Webhook updated'),
-    errors: [...refused, 'webhook_unknown'],
+    errors: [...refused, 'patch_test_failed', 'webhook_unknown'],
     handle: patch,
   }),
   changeRow({
