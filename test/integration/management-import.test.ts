@@ -128,6 +128,10 @@ describe('import of an OpenAPI document', () => {
       'definition_invalid',
       'server URL contains undefined variables',
     ]),
+    refused('a variable without a default', '', openApi({ servers: [{ url: 'http://{h}/', variables: { h: {} } }] }), [
+      'definition_invalid',
+      'servers.0.variables.h.default: server variable h does not have a default value',
+    ]),
     refused('an address that is not absolute', 'upstreamURL=u.example', openApi(), [
       'definition_invalid',
       'upstreamURL: must be an absolute URL',

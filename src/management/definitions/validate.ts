@@ -22,11 +22,18 @@ export function createValidateOpenApi(): ValidateOpenApi {
     const check = checks.get(version) ?? shapeCheckOf(version);
     checks.set(version, check);
     const shape = (await check)(document).map(({ pointer, keyword, message }) => ({
-      ...{ pointer, keyword, code: keyword, message },
+      ...{ pointer, keyword, code: keyword, message: defaultMissing(pointer, keyword) ?? message },
     }));
     const problems = shape.length > 0 ? shape : danglingReferences(document);
     if (problems.length > 0) throw definitionInvalid(problems);
   };
+}
+
+/** The words that clients know; the address of the upstream needs the value. */
+function defaultMissing(pointer: string, keyword: string): string | undefined {
+  const name = keyword === 'required' && /\/servers\/\d+\/variables\/([^/]+)\/default$/.exec(pointer)?.[1];
+  if (!name) return undefined;
+  return `server variable ${name.replaceAll('~1', '/').replaceAll('~0', '~')} does not have a default value`;
 }
 
 /** The published schemas of OpenAPI; our check reads them, because compiled ones take quadratic time for many errors. */
