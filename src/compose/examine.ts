@@ -42,7 +42,7 @@ export function versionFindings(versions: Readonly<Record<string, string | undef
   if (isOld) return [{ part: 'versions', level: 'failure', text, hint: `install Node.js ${oldestNode} or newer` }];
   if (severalConnectionsAreSafe(sqlite)) return [{ part: 'versions', level: 'ok', text }];
   const hint =
-    'one process holds each data folder for itself, so no backup while it runs: install Node.js 24.21 or newer';
+    'one process holds each data folder for itself, so no backup while it runs: install Node.js 24.15 or newer';
   return [{ part: 'versions', level: 'warning', text, hint }];
 }
 

@@ -45,7 +45,7 @@ export function severalConnectionsAreSafe(version: string = process.versions['sq
 export function demandSeveralConnections(version: string = process.versions['sqlite'] ?? '0'): void {
   if (severalConnectionsAreSafe(version)) return;
   throw new Error(
-    `SQLite ${version} is not safe with several processes on one file (needs ${floor}, or 3.53 and newer): install Node 24.21 or newer`,
+    `SQLite ${version} is not safe with several processes on one file (needs ${floor}, or 3.53 and newer): install Node 24.15 or newer`,
   );
 }
 

@@ -23,7 +23,7 @@ async function findings(args: readonly string[], options: CliOptions = {}) {
 describe('svc doctor', () => {
   for (const [node, sqlite, level, hint] of [
     ['24.21.0', '3.53.1', 'ok', undefined],
-    ['24.14.0', '3.51.2', 'warning', /install Node\.js 24\.21/],
+    ['24.14.0', '3.51.2', 'warning', /install Node\.js 24\.15/],
     ['22.1.0', '3.45.0', 'failure', /install Node\.js 24 /],
   ] as const) {
     it(`says of Node ${node} with SQLite ${sqlite}: ${level}`, () => {
