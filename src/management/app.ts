@@ -115,8 +115,12 @@ const readRequestId = (given: string): string => (/^[\w.:+/=-]{1,128}$/.test(giv
 const readTraceparent = (given: string): string | undefined =>
   /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(given) ? given : undefined;
 
+/** Of the documented operations: what is asked wrongly there is answered in their form too. */
+const documentedPaths = /^\/api\/(?:apis|certs|keys|policies|webhooks)(?:\/|$)/;
+
 function errorForm(context: Context): ErrorForm {
-  const form = (context.state['form'] as ErrorForm | undefined) ?? 'problem';
+  const unrouted = documentedPaths.test(context.path) ? 'documented' : 'problem';
+  const form = (context.state['form'] as ErrorForm | undefined) ?? unrouted;
   const preferred = context.accepts('application/json', 'application/problem+json');
   return preferred === 'application/problem+json' ? 'problem' : form;
 }

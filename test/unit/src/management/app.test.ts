@@ -48,6 +48,22 @@ describe('a refusal in problem form', () => {
     }
   });
 
+  it('is none where a documented path is asked wrongly: by a stranger, with another method, one step too far', async () => {
+    await using management = await startTestManagement();
+    const rows = [
+      ['PUT', '/api/certs/x', 405],
+      ['DELETE', '/api/keys', 405],
+      ['GET', '/api/apis/a/b/c', 404],
+    ] as const;
+    for (const [method, path, status] of rows) {
+      const answer = await management.call(method, path);
+      expect([answer.status, answer.json['Status']], path).to.deep.equal([status, 'Error']);
+      const stranger = await management.call(method, path, undefined, { authorization: 'Bearer none' });
+      expect([stranger.status, stranger.json['Message']], path).to.deep.equal([401, 'Not authorised']);
+    }
+    expect((await management.call('GET', '/api/apisx')).json).to.include({ code: 'route_unknown' });
+  });
+
   it('is none on documented routes, the rollout of an API among them', async () => {
     await using management = await startTestManagement();
     for (const path of ['/api/apis/nothing/rollout', '/api/apis/nothing', `/api/keys/${'a'.repeat(64)}`]) {
