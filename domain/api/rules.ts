@@ -3,6 +3,7 @@ import type { Problem, Warning } from '../errors.ts';
 import type { JsonObject } from '../event.ts';
 import type { ApiDocument } from './definition.ts';
 import { authenticationWarnings, checksAuthentication } from './rules/authentication.ts';
+import { checksBodyTemplates } from './rules/body-template.ts';
 import { cacheWarnings } from './rules/cache.ts';
 import { documentRuleProblems } from './rules/document.ts';
 import { effectWarnings, refusesWhatIsNotOffered } from './rules/effects.ts';
@@ -42,6 +43,7 @@ const rules: readonly Rule[] = [
   checksCertificateLists,
   checksAuthentication,
   checksEvents,
+  checksBodyTemplates,
   checksUpstream,
   checksAddresses,
   checksWeights,

@@ -10,6 +10,7 @@ import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
 import type { GatewaySnapshot } from '../../projections/gateway-snapshot.ts';
 import type { Context } from '../http/context.ts';
 import type { Clock, Log } from '../ports.ts';
+import type { BodyTemplates } from './body-templates.ts';
 import { Cooldowns } from './cooldowns.ts';
 import { HandlerCounts, type OutcomeCounts } from './counts.ts';
 import { EventQueue, type Queued, type RaisedEvent } from './event-queue.ts';
@@ -58,6 +59,7 @@ export class GatewayEvents {
   readonly #addresses: TargetAddresses;
   readonly #stop = new AbortController();
   #outbox: Outbox | undefined;
+  #templates: BodyTemplates | undefined;
   #isFailing = false;
   #opening: Promise<Outbox | undefined> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -83,9 +85,19 @@ export class GatewayEvents {
 
   /** Files of templates may be others by now. */
   lookAgain(): void {
+    this.#lookAgain().catch((error: unknown) => {
+      this.#options.log.error('templates of webhooks cannot be looked at', { error });
+    });
+  }
+
+  /** What renders them is loaded with the first. */
+  async #lookAgain(): Promise<void> {
     const { open, log } = this.#options;
+    if (!this.#templates && this.#addresses.bodyTemplates.length === 0) return;
+    this.#templates ??= await open?.templates?.();
+    // The configuration may be another one by now.
     const all = this.#addresses.bodyTemplates;
-    const faults = open?.templates?.take(all.map(([, bodyTemplate]) => bodyTemplate));
+    const faults = this.#templates?.take(all.map(([, bodyTemplate]) => bodyTemplate));
     for (const [target, bodyTemplate] of faults ? all : []) {
       const reason = faults?.get(bodyTemplate);
       if (this.#counts.warn(target, reason)) log.warn('a template of a webhook is none', { target, reason });
@@ -94,9 +106,10 @@ export class GatewayEvents {
 
   /** Whether the template of a target asks for the request itself. */
   #needsRequest(target: string): boolean {
-    const { templates } = this.#options.open ?? {};
     const bodyTemplate = textAt(this.#addresses.find(target)?.document, 'bodyTemplate') ?? '';
-    return templates !== undefined && bodyTemplate !== '' && templates.of(bodyTemplate).needsRequest;
+    if (bodyTemplate === '' || !this.#options.open?.templates) return false;
+    // While they are loaded each may.
+    return this.#templates?.of(bodyTemplate).needsRequest ?? true;
   }
 
   /** The one place where what became of a request becomes events: called when it is over. */

@@ -30,7 +30,7 @@ export type OutboxStore = {
 export type OpenOutbox = (() => Promise<OutboxStore>) & {
   readonly isLeft?: boolean;
   /** Of the sender; without them a template is no concern of the gateway. */
-  readonly templates?: BodyTemplates;
+  readonly templates?: () => Promise<BodyTemplates>;
 };
 
 export type OutboxOptions = {

@@ -1,6 +1,6 @@
 /** Where a gateway keeps events for webhooks: an embedded record log of its own, and the sender with its connections. */
 import { existsSync } from 'node:fs';
-import { BodyTemplates } from '../../gateway/events/body-templates.ts';
+import type { BodyTemplates } from '../../gateway/events/body-templates.ts';
 import type { OpenOutbox, OutboxStore } from '../../gateway/events/outbox.ts';
 import type { OutboxEntry } from '../../gateway/events/outbox-entry.ts';
 import { openEmbeddedLogOf } from '../stores/records/embedded-record-log.ts';
@@ -28,7 +28,15 @@ const maxAgeMs = 2 * 86_400_000;
 /** Nothing is opened, and no client for HTTP loaded, before the first handler needs it. */
 export const outboxOpener = ({ directory, node, allowLinkLocal, log, ...place }: OutboxPlace): OpenOutbox => {
   const { templatesPath: folder, readsAnew = false, ...limits } = place;
-  const templates = new BodyTemplates({ folder, readsAnew });
+  let loading: Promise<BodyTemplates> | undefined;
+  const load = async (): Promise<BodyTemplates> => {
+    const { BodyTemplates } = await import('../../gateway/events/body-templates.ts');
+    return new BodyTemplates({ folder, readsAnew });
+  };
+  const templates = (): Promise<BodyTemplates> => {
+    loading ??= load();
+    return loading;
+  };
   const open = async (): Promise<OutboxStore> => {
     const { createSendWebhook, webhookAgent } = await import('../../gateway/events/webhook-sender.ts');
     const records = openEmbeddedLogOf<OutboxEntry>({ directory, fsync: fsyncMs, maxBytes, maxAgeMs, log });
@@ -37,7 +45,13 @@ export const outboxOpener = ({ directory, node, allowLinkLocal, log, ...place }:
     return {
       log: records,
       lane,
-      send: createSendWebhook({ ...limits, now: () => new Date(), agent, allowLinkLocal, templates }),
+      send: createSendWebhook({
+        ...limits,
+        now: () => new Date(),
+        agent,
+        allowLinkLocal,
+        templates: await templates(),
+      }),
       close: async () => {
         await records.close();
         await agent.destroy();

@@ -2,7 +2,6 @@
 import { nearestName, type Problem, type Warning } from '../../errors.ts';
 import type { JsonObject } from '../../event.ts';
 import { at, isObject, isOn, textAt } from '../../json.ts';
-import { bodyTemplateProblem } from './body-template.ts';
 import { type Path, problem, type Rule, warning } from './rule.ts';
 
 const triggers = [
@@ -20,7 +19,7 @@ const streamTypes = ['webhook', 'log'];
 
 const place: Path = ['server', 'eventHandlers'];
 
-function* handlersOf(extension: JsonObject): Generator<readonly [Path, JsonObject], void> {
+export function* handlersOf(extension: JsonObject): Generator<readonly [Path, JsonObject], void> {
   const handlers = at(extension, ...place);
   if (!Array.isArray(handlers)) return;
   for (const [index, handler] of handlers.entries()) if (isObject(handler)) yield [[...place, String(index)], handler];
@@ -62,12 +61,10 @@ function memberProblems(path: Path, handler: JsonObject): readonly Problem[] {
       : [problem([...path, 'url'], 'handler_incomplete', 'a webhook needs a url, or the id of a stored one')];
   }
   const protocol = URL.parse(url)?.protocol ?? '';
-  const template = bodyTemplateProblem(textAt(handler, 'bodyTemplate') ?? '');
   return [
     ...(['http:', 'https:'].includes(protocol)
       ? []
       : [problem([...path, 'url'], 'url_invalid', 'must be an absolute URL (http, https)')]),
-    ...(template ? [problem([...path, 'bodyTemplate'], template.code, template.message)] : []),
   ];
 }
 
