@@ -20,6 +20,7 @@ export type TrafficPart = 'route' | 'auth' | 'limit' | 'validation';
 /** Which part of the outcome a step decides; `none`: nothing that a head and its definition tell. */
 export const partOfStep: Readonly<Record<string, TrafficPart | 'none'>> = {
   expiry: 'route',
+  'ip-access': 'auth',
   authentication: 'auth',
   'key-expiry': 'auth',
   'access-rights': 'auth',
@@ -30,8 +31,6 @@ export const partOfStep: Readonly<Record<string, TrafficPart | 'none'>> = {
   'rate-limit-api': 'limit',
   // Asks for headers, or answers what only browsers ask.
   cors: 'none',
-  // Recorded heads do not say who called.
-  'ip-access': 'none',
   // No definition changes them.
   'organisation-limits': 'none',
   // What they do shows behind the chain.

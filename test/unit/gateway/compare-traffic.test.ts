@@ -323,6 +323,13 @@ describe('a change, tried on a recorded request', () => {
     it(`changes ${name}`, () => expect(changed(before, after, recorded)).to.deep.equal(parts));
   }
 
+  it('lets an address in, or not', () => {
+    const lists = { enabled: true, block: ['192.0.2.0/24'] };
+    const blocking = side(api('orders', { server: { ipAccessControl: lists } }));
+    expect(changed(open, blocking, head('/orders/a'))).to.deep.equal(['auth']);
+    expect(changed(open, blocking, head('/orders/a', { clientAddress: '198.51.100.1' }))).to.deep.equal([]);
+  });
+
   it('grants a key the paths that it names', () => {
     const opened = [open, side(keyed())] as const;
     const narrow = (target: string, method = 'GET') => head(target, { key: 'narrow', method });
