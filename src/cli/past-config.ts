@@ -16,6 +16,9 @@ type Shown = {
   readonly revision?: number;
   readonly toRevision?: number | null;
   readonly summary?: Readonly<Record<string, readonly string[]>>;
+  /** Why it cannot be brought back. */
+  readonly message?: string;
+  readonly problems?: readonly { readonly pointer: string; readonly message: string }[];
 };
 
 type RestoreFlags = Flags & {
@@ -91,10 +94,14 @@ async function restore(terminal: Terminal, flags: RestoreFlags): Promise<void> {
   const answer = body as Readonly<Record<'changed' | 'kept' | 'holes' | 'conflicts' | 'refused', readonly Shown[]>>;
   await printList(terminal, flags, answer.changed, [...changes, revision]);
   for (const member of ['kept', 'holes', 'conflicts', 'refused'] as const) {
-    for (const { kind, id, name = '' } of answer[member])
-      terminal.printError(`${member}: ${kind} ${id} ${name}`.trim());
+    for (const shown of answer[member]) terminal.printError(`${member}: ${inWords(shown)}`);
   }
   if (answer.changed.length === 0) terminal.printError('Everything is as it was.');
+}
+
+function inWords({ kind, id, name = '', message, problems = [] }: Shown): string {
+  const reasons = [...(message ? [message] : []), ...problems.map((one) => `${one.pointer} ${one.message}`.trim())];
+  return `${`${kind} ${id} ${name}`.trim()}${reasons.length > 0 ? `: ${reasons.join('; ')}` : ''}`;
 }
 
 const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined;

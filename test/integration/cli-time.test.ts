@@ -66,6 +66,9 @@ describe('svc on the past', () => {
     await move('orders', '/free/');
     await create('taker', { server: { listenPath: { value: '/orders/', strip: true } } });
     expect((await ask('config', 'restore', '--at', at, '--keep-new')).code).to.equal(3);
+    const preview = await ask('config', 'restore', '--at', at, '--keep-new', '--dry-run');
+    expect(preview.err).to.contain('kept: api taker taker\n');
+    expect(preview.err).to.match(/^conflicts: api orders: .*belongs to API taker \(taker\)/m);
   });
 
   describe('a replay', () => {
