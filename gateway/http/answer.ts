@@ -8,7 +8,6 @@ import { STATUS_CODES } from './node-http.ts';
 /** Sends an answer of the gateway's own and notes why. */
 export function sendAnswer(context: Context, answer: Answer): void {
   const { response } = context;
-  context.copy?.drop();
   if (context.isOver || response.headersSent) return;
   context.failure = answer.failure;
   context.answer = { status: answer.status, statusText: '', headers: [...answer.headers] };

@@ -81,6 +81,29 @@ describe('callers of a cache', () => {
       ]);
     });
 
+    it('are known by all their keys where an API asks for several', async () => {
+      const scheme = (name: string) => ({ enabled: true, header: { enabled: true, name } });
+      const securitySchemes = { one: scheme('X-One'), two: scheme('X-Two') };
+      const authentication = { enabled: true, baseIdentityProvider: 'auth_token', securitySchemes };
+      const schemes = { one: 'X-One', two: 'X-Two' };
+      const written = Object.entries(schemes).map(([id, name]) => [id, { type: 'apiKey', in: 'header', name }]);
+      await cached.serve(
+        allSafe,
+        { server: { authentication: { ...authentication, stripAuthorizationData: true } } },
+        { components: { securitySchemes: Object.fromEntries(written) }, security: [{ one: [], two: [] }] },
+      );
+      const both = (one: string, two: string) => withHeaders({ 'x-one': one, 'x-two': two });
+      const asked = [
+        both('first', 'first'),
+        both('second', 'first'),
+        both('first', 'second'),
+        both('second', 'second'),
+      ];
+      const once = await cached.bodies(...asked);
+      expect(new Set(once).size, once.join()).to.equal(4);
+      expect(await cached.bodies(...asked)).to.deep.equal(once);
+    });
+
     it('do not share what a transform says to one of them', async () => {
       const add = [{ name: 'X-Alias', value: '$svc_meta.name' }];
       await give('first', { meta_data: { name: 'a' } });
@@ -206,6 +229,16 @@ describe('callers of a cache', () => {
         new Set(await cached.bodies(...told.map((one) => withHeaders(one as Record<string, string>)))).size,
       ).to.equal(5);
       expect(cached.count).to.equal(before + 5);
+    });
+
+    it('have answers of their own for each host that a transform asks the upstream for', async () => {
+      const add = [{ name: 'Host', value: '$svc_context.headers_X_Site' }];
+      const global = { contextVariables: { enabled: true }, transformRequestHeaders: { enabled: true, add } };
+      await cached.serve(shared, { global });
+      const site = (name: string) => withHeaders({ 'x-site': name });
+      expect(await cached.bodies(site('one.example'), site('two.example'), site('one.example'))).to.deep.equal([
+        ...['answer 1', 'answer 2', 'answer 1'],
+      ]);
     });
 
     it('get answers by the headers that the definition names, and those that an answer depends on', async () => {

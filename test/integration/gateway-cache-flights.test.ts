@@ -55,6 +55,17 @@ describe('a cache', () => {
       await Promise.all(both);
     });
 
+    it('lets nobody wait for one whose answer may be a 304', async () => {
+      await cached.serve();
+      const gate = held();
+      const asked = [cached.ask('/a/x', { headers: { 'if-none-match': '"1"' } })];
+      await arrived(1);
+      asked.push(cached.ask());
+      await arrived(2);
+      gate.resolve();
+      await Promise.all(asked);
+    });
+
     it('lets the others go on when the first one leaves', async () => {
       await cached.serve();
       const gate = held();

@@ -261,9 +261,37 @@ describe('the response cache', () => {
     await cached.serve();
     await cached.ask();
     using client = await rawClient(cached.gateway.port);
-    client.send(
-      'GET /a/x HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\r\n',
-    );
+    const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13';
+    client.send(`GET /a/x HTTP/1.1\r\nHost: 127.0.0.1:${cached.gateway.port}\r\n${upgrade}\r\n\r\n`);
     expect(await client.until(/answer \d/)).to.contain('answer 2');
+  });
+
+  it('gives no request with a body that is in no key anything but the upstream', async () => {
+    await cached.serve();
+    await cached.ask();
+    using client = await rawClient(cached.gateway.port);
+    client.send(`GET /a/x HTTP/1.1\r\nHost: 127.0.0.1:${cached.gateway.port}\r\nContent-Length: 1\r\n\r\nx`);
+    expect(await client.until(/answer \d/)).to.contain('answer 2');
+    expect(await cached.bodies([])).to.deep.equal(['answer 1']);
+  });
+
+  it('gives back the memory of copies, whatever became of them', async () => {
+    await cached.serve();
+    const gate = Promise.withResolvers<void>();
+    cached.reply = (_, response) => {
+      response.write('the first part');
+      void gate.promise.then(() => response.end());
+    };
+    const asked = cached.ask();
+    const copied = () => cached.gateway.gateway.kept.standing().copied;
+    await eventually(() => copied() === 'the first part'.length);
+    gate.resolve();
+    await asked;
+    cached.reply = (_, response) => {
+      response.write('a part of what is too long');
+      response.end(''.padEnd(2_000_000));
+    };
+    await cached.ask('/a/long');
+    await eventually(() => copied() === 0);
   });
 });

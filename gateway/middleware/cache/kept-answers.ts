@@ -138,8 +138,8 @@ export class KeptAnswers {
     counts[outcome]++;
   }
 
-  /** `counts`: of requests, by API id. */
-  standing(): CacheStanding & { readonly counts: ReadonlyMap<string, CacheCounts> } {
-    return { ...this.#cache.standing(), counts: this.#counts };
+  /** `counts`: of requests, by API id; `copied`: bytes of answers on their way. */
+  standing(): CacheStanding & { readonly counts: ReadonlyMap<string, CacheCounts>; readonly copied: number } {
+    return { ...this.#cache.standing(), counts: this.#counts, copied: this.#copiedBytes };
   }
 }
