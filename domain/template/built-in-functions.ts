@@ -19,7 +19,10 @@ export const builtInFunctions: FunctionTable = {
   gt: taking(2, 2, ([a, b]) => !(isLess(a, b) || isEqualToAny(a, [b]))),
   ge: taking(2, 2, ([a, b]) => !isLess(a, b)),
   len: taking(1, 1, ([value]) => BigInt(lengthOf(value))),
-  index: taking(1, undefined, ([value, ...steps]) => steps.reduce(elementOf, value)),
+  index: taking(1, undefined, ([value, ...steps]) => {
+    if (value === undefined || value === null) throw new TemplateFailure('index of untyped nil');
+    return steps.reduce(elementOf, value);
+  }),
   slice: taking(1, 4, ([value, ...bounds]) => sliceOf(value, bounds)),
   print: taking(0, undefined, (values, { budget }) => sprint(values, budget)),
   println: taking(0, undefined, (values, { budget }) => sprintln(values, budget)),

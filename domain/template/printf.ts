@@ -2,9 +2,10 @@
 import type { Budget } from './budget.ts';
 import { TemplateFailure } from './failure.ts';
 import { formatFloat } from './number-text.ts';
+import { characters } from './operands.ts';
 import { valueText } from './print.ts';
 import { goQuote } from './quote.ts';
-import { isDict, isList, sortedKeys, typeOf, type Value } from './value.ts';
+import { type Dict, isDict, isList, sortedKeys, typeOf, type Value } from './value.ts';
 
 type Format = {
   readonly flags: string;
@@ -54,34 +55,41 @@ export function printf(format: string, values: readonly Value[], budget: Budget)
   return left.length > 0 ? `${ended}%!(EXTRA ${left.join(', ')})` : ended;
 }
 
-function formatted(value: Value, format: Format, budget: Budget): string {
-  const { verb } = format;
+function formatted(value: Value, format: Format, budget: Budget, depth = 0): string {
+  const { verb, flags } = format;
   if (verb === 'T') return padded(typeOf(value), format);
   if (value === undefined || value === null) return verb === 'v' ? padded('<nil>', format) : `%!${verb}(<nil>)`;
-  if (verb === 'v') {
-    if (typeof value === 'bigint' || typeof value === 'number') return numeric(value, format, budget);
-    return padded(format.flags.includes('#') ? shownAs(value, budget) : valueText(value, budget), format);
-  }
-  if (isList(value)) return `[${value.map((element) => formatted(element, format, budget)).join(' ')}]`;
-  if (isDict(value)) {
-    const part = (key: string): string =>
-      `${formatted(key, format, budget)}:${formatted(value.get(key), format, budget)}`;
-    return `map[${sortedKeys(value).map(part).join(' ')}]`;
-  }
+  if (isList(value) || isDict(value)) return formattedAll(value, format, budget, depth);
   if (typeof value === 'bigint' || typeof value === 'number') return numeric(value, format, budget);
-  if (typeof value === 'boolean') return verb === 't' ? padded(String(value), format) : wrong(value, format, budget);
-  return textual(valueText(value, budget), format) ?? wrong(value, format, budget);
+  if (typeof value === 'boolean')
+    return verb === 't' || verb === 'v' ? padded(String(value), format) : wrong(value, format, budget);
+  const textVerb = verb === 'v' ? (flags.includes('#') ? 'q' : 's') : verb;
+  // To texts a plus says something with %q alone.
+  const text = textual(valueText(value, budget), { ...format, verb: textVerb });
+  return text ?? wrong(value, format, budget);
 }
 
-const wrong = (value: Value, { verb }: Format, budget: Budget): string =>
-  `%!${verb}(${typeOf(value)}=${valueText(value, budget)})`;
+/** Each element in the same form. */
+function formattedAll(value: readonly Value[] | Dict, format: Format, budget: Budget, depth: number): string {
+  budget.enter(depth);
+  const one = (element: Value): string => {
+    if (element === undefined || element === null) return '<nil>';
+    const text = formatted(element, format, budget, depth + 1);
+    budget.make(text.length);
+    return text;
+  };
+  if (isList(value)) return `[${value.map(one).join(' ')}]`;
+  return `map[${sortedKeys(value)
+    .map((key) => `${one(key)}:${one(value.get(key))}`)
+    .join(' ')}]`;
+}
 
-const shownAs = (value: Value, budget: Budget): string =>
-  typeof value === 'string' ? goQuote(value) : valueText(value, budget);
+const wrong = (value: Value, format: Format, budget: Budget): string =>
+  `%!${format.verb}(${typeOf(value)}=${formatted(value, { ...format, verb: 'v' }, budget)})`;
 
 function textual(text: string, format: Format): string | undefined {
   const { verb, precision, flags } = format;
-  const cut = precision === undefined ? text : [...text].slice(0, precision).join('');
+  const cut = precision === undefined ? text : characters(text).slice(0, precision).join('');
   switch (verb) {
     case 's':
       return padded(cut, format);
@@ -110,7 +118,10 @@ function numeric(value: bigint | number, format: Format, budget: Budget): string
   const isSigned = /^[-+]/.test(text);
   const sign = isSigned ? '' : format.flags.includes('+') ? '+' : format.flags.includes(' ') ? ' ' : '';
   const isWord = 'cqU'.includes(format.verb);
-  return padded(isWord ? text : sign + text, format, !isWord && /^[-+ ]?\d/.test(sign + text));
+  // As Go has it: a precision of integers says how many digits there are, and leaves no room for zeros.
+  const isFull = typeof value === 'bigint' ? format.precision !== undefined && !isWord : !Number.isFinite(value);
+  const pad = format.verb === 'U' || isFull ? 'blanks' : isWord ? 'text' : 'number';
+  return padded(isWord ? text : sign + text, format, pad);
 }
 
 const bases: Readonly<Record<string, number>> = { d: 10, v: 10, x: 16, X: 16, o: 8, O: 8, b: 2 };
@@ -136,11 +147,12 @@ function decimalText(value: number, { verb, precision }: Format): string | undef
 }
 
 /** Zeros stand between sign and digits. */
-function padded(text: string, { flags, width = 0 }: Format, isNumber = false): string {
-  const missing = width - [...text].length;
+function padded(text: string, { flags, width = 0 }: Format, pad: 'number' | 'text' | 'blanks' = 'text'): string {
+  if (width === 0) return text;
+  const missing = width - characters(text).length;
   if (missing <= 0) return text;
   if (flags.includes('-')) return text + ' '.repeat(missing);
-  if (!flags.includes('0') || !isNumber) return ' '.repeat(missing) + text;
-  const [sign = ''] = text.match(/^[-+ ]/) ?? [];
+  if (!flags.includes('0') || pad === 'blanks') return ' '.repeat(missing) + text;
+  const [sign = ''] = (pad === 'number' && text.match(/^[-+ ]/)) || [];
   return sign + '0'.repeat(missing) + text.slice(sign.length);
 }

@@ -66,6 +66,7 @@ export const faulty: readonly string[] = [
 
 /** Parse, and fail when they run. */
 export const failing: readonly string[] = [
+  '{{index (.missing)}}',
   '{{.none.x}}',
   '{{.name.x}}',
   '{{.list.x}}',

@@ -93,7 +93,6 @@ export const printing: readonly (readonly [template: string, text: string])[] = 
   ],
   ['{{with .name}}[{{.}}]{{else}}-{{end}}', '[Ann "A" <b>]'],
   ['{{with .missing}}[{{.}}]{{else}}-{{end}}', '-'],
-  ['{{with .missing}}a{{else with .one}}{{.}}{{else}}c{{end}}', '1'],
   ['{{with .nested}}{{$.one}}{{end}}', '1'],
   ['{{if 0}}a{{else if 0}}b{{else if 1}}c{{end}}', 'c'],
   ['{{range .list}}{{.}},{{end}}', 'a,b,c,'],
@@ -103,8 +102,6 @@ export const printing: readonly (readonly [template: string, text: string])[] = 
   ['{{range $k, $v := .map}}{{$k}}={{$v}};{{end}}', 'a=1;b=2;c=map[d:<nil>];'],
   ['{{range .missing}}a{{else}}b{{end}}', 'b'],
   ['{{range .emptyList}}a{{else}}b{{end}}', 'b'],
-  ['{{range 3}}{{.}}{{end}}', '012'],
-  ['{{range $i := 3}}{{$i}}{{end}}', '012'],
   ['{{range .none}}a{{else}}n{{end}}', 'n'],
   ['{{range .list}}{{if eq . "b"}}{{break}}{{end}}{{.}}{{end}}', 'a'],
   ['{{range .list}}{{if eq . "b"}}{{continue}}{{end}}{{.}}{{end}}', 'ac'],
@@ -112,8 +109,6 @@ export const printing: readonly (readonly [template: string, text: string])[] = 
   ['{{$s := ""}}{{range .list}}{{$s = print $s .}}{{end}}{{$s}}', 'abc'],
   ['{{range .numbers}}{{.}}{{end}}', '312'],
   ['{{range .mixed}}{{.}};{{end}}', '1;a;<no value>;true;2.5;map[k:v];'],
-  ['{{range 0}}a{{else}}e{{end}}', 'e'],
-  ['{{range -1}}x{{else}}y{{end}}', 'y'],
   ['{{$x := 0}}{{range $x = .list}}{{end}}{{$x}}', 'c'],
   ['{{define "t"}}[{{.}}]{{end}}{{template "t" .one}}', '[1]'],
   ['{{define "t"}}[{{.}}]{{end}}{{template "t"}}', '[<no value>]'],
@@ -242,4 +237,17 @@ export const printing: readonly (readonly [template: string, text: string])[] = 
   ['{{.map.c.d}}', '<no value>'],
   ['{{.map.c}}', 'map[d:<nil>]'],
   ['{{print .emptyMap .emptyList}}', 'map[] []'],
+  [
+    '{{printf "%6.2f|%+d|%t" .mixed .mixed .mixed}}',
+    '[  1.00 %!f(string=     a) <nil> %!f(bool=  true)   2.50 map[%!f(string=     k):%!f(string=     v)]]|[%!d(float64=+1) %!d(string=a) <nil> %!d(bool=true) %!d(float64=+2.5) map[%!d(string=k):%!d(string=v)]]|[%!t(float64=1) %!t(string=a) <nil> true %!t(float64=2.5) map[%!t(string=k):%!t(string=v)]]',
+  ],
+];
+
+/** The same for what came with Go 1.22 and 1.23. */
+export const printingLately: typeof printing = [
+  ['{{with .missing}}a{{else with .one}}{{.}}{{else}}c{{end}}', '1'],
+  ['{{range 3}}{{.}}{{end}}', '012'],
+  ['{{range $i := 3}}{{$i}}{{end}}', '012'],
+  ['{{range 0}}a{{else}}e{{end}}', 'e'],
+  ['{{range -1}}x{{else}}y{{end}}', 'y'],
 ];

@@ -27,6 +27,11 @@ const greedy: readonly (readonly [name: string, template: string, failure: RegEx
   ['a long row', '{{ seq 1 2000000000 }}', /steps/],
   ['a list that doubles', `{{ $l := list 1 }}${'{{ $l = concat $l $l }}'.repeat(40)}`, /steps/],
   ['a tree of the same lists', `{{ $l := list 1 }}${'{{ $l = list $l $l }}'.repeat(40)}{{ $l }}`, /steps|too much/],
+  [
+    'the same in a form',
+    `{{ $l := list 1 }}${'{{ $l = list $l $l }}'.repeat(40)}{{ printf "%s" $l }}`,
+    /steps|too much/,
+  ],
   ['the same as JSON', `{{ $l := list 1 }}${'{{ $l = list $l $l }}'.repeat(40)}{{ toJson $l }}`, /steps|too much/],
   [
     'the same compared',
