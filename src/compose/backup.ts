@@ -2,7 +2,7 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
-import { type BackupFacts, backUpLog, openBackup } from '../stores/backup-file.ts';
+import { type BackupFacts, backUpLog, openBackup, replaceDatabase } from '../stores/backup-file.ts';
 import { openLog } from '../stores/open.ts';
 import { holdDataFolder, makeDataFolder } from './data-folder.ts';
 import { hasRing, openRingOf, ringFile } from './key-ring.ts';
@@ -61,11 +61,12 @@ export async function restoreBackup(settings: StoreSettings, from: string, now: 
     if (facts.hasRing) await openable(settings, `${work}.ring`);
     const suffix = `.before-restore-${now.toISOString().replaceAll(/[:.]/g, '')}`;
     const models = join(dataDirectory, 'readmodels.db');
-    const setAside = [path, ...(facts.hasRing ? [ringFile(settings)] : []), models].flatMap((file) =>
-      aside(file, suffix),
-    );
-    renameSync(work, path);
-    if (facts.hasRing) renameSync(`${work}.ring`, ringFile(settings));
+    const setAside = [...replaceDatabase(path, { by: work, suffix, journal: 'wal' })];
+    // The ring of before holds the keys of every secret in the backup: a kill in between loses none.
+    const ring = { by: `${work}.ring`, suffix, journal: 'truncate' } as const;
+    if (facts.hasRing) setAside.push(...replaceDatabase(ringFile(settings), ring));
+    // Of another era, so nobody reads them as they are.
+    setAside.push(...aside(models, suffix));
     return { ...facts, era, events, setAside };
   } finally {
     for (const name of [work, `${work}.ring`]) rmSync(name, { force: true });

@@ -1,5 +1,16 @@
 /** The backup file of an embedded installation: a whole copy of the log's database with the key ring's as one more table. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
 import { copyDatabase, openDatabase, sqliteFault } from './sqlite.ts';
 
 export type BackupFacts = {
@@ -52,6 +63,61 @@ export async function openBackup(
   if (keys instanceof Uint8Array) writeFileSync(to.ring, keys, { mode: 0o600, flag: 'wx', flush: true });
   log.transaction(() => log.exec('DROP TABLE backup'));
   return facts;
+}
+
+type Replacement = {
+  readonly by: string;
+  /** The old file is kept under its name and this. */
+  readonly suffix: string;
+  /** As it is opened otherwise. */
+  readonly journal: 'wal' | 'truncate';
+};
+
+/**
+ * Puts a database in the place of another in one step: whoever is killed leaves the old one or the new one, whole. Answers
+ * what was kept of the old one.
+ */
+export function replaceDatabase(file: string, { by, suffix, journal }: Replacement): readonly string[] {
+  const kept = `${file}${suffix}`;
+  const isThere = existsSync(file);
+  if (isThere) settle(file, journal);
+  // SQLite would take what is beside a file for a part of the new one.
+  for (const end of ['-wal', '-shm', '-journal']) {
+    if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${kept}${end}`);
+  }
+  if (isThere) keep(file, kept);
+  renameSync(by, file);
+  flushFolder(dirname(file));
+  return isThere ? [kept] : [];
+}
+
+/** What a killed process left beside the file goes into it. A damaged one keeps it beside. */
+function settle(file: string, journal: 'wal' | 'truncate'): void {
+  try {
+    using database = openDatabase(file, { journal });
+    database.prepare('SELECT count(*) AS count FROM sqlite_schema').get();
+  } catch {
+    // It is replaced because it is damaged, perhaps.
+  }
+}
+
+/** A second name, where the file system has such. */
+function keep(file: string, kept: string): void {
+  try {
+    linkSync(file, kept);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
+    renameSync(file, kept);
+  }
+}
+
+function flushFolder(folder: string): void {
+  const handle = openSync(folder, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 function factsOf(path: string): BackupFacts {

@@ -1,11 +1,16 @@
 /** The restore drill: a backup taken under load, everything wiped, the backup put back; what was acknowledged before it is there. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { openLog } from '../../src/stores/open.ts';
 import { svc as command } from '../support/cli.ts';
 import { apiDocument } from '../support/documents.ts';
 import { type SvcProcess, startSvc } from '../support/svc-process.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { selfSigned } from '../support/test-ca.ts';
+
+const bin = join(import.meta.dirname, '../../src/bin.js');
 
 const createApi = async (svc: SvcProcess, name: string): Promise<Response> =>
   svc.call('/api/apis/streams', {
@@ -18,6 +23,33 @@ const namesOf = async (svc: SvcProcess): Promise<readonly string[]> => {
   const { apis } = (await (await svc.call('/api/apis?limit=500')).json()) as { apis: readonly { name: string }[] };
   return apis.map(({ name }) => name);
 };
+
+/** Ends itself before the file operation of that number. */
+const killing = `
+  import fs from 'node:fs';
+  import { syncBuiltinESMExports } from 'node:module';
+  let left = Number(process.env.STEP);
+  for (const name of ['renameSync', 'linkSync']) {
+    const real = fs[name];
+    fs[name] = (...args) => {
+      if (--left === 0) process.kill(process.pid, 'SIGKILL');
+      return real(...args);
+    };
+  }
+  syncBuiltinESMExports();`;
+
+const restoreKilledAt = (step: number, args: readonly string[]) =>
+  spawnSync(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(killing)}`, bin, ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, STEP: String(step) },
+  });
+
+async function logIn(path: string): Promise<{ readonly era: number; readonly text: string }> {
+  const { store, close } = await openLog(`sqlite:${path}`, {});
+  const { events } = await store.readAll({ after: '', limit: 1_000 });
+  await close();
+  return { era: store.identity.era, text: events.map(({ data }) => Buffer.from(data).toString()).join('\n') };
+}
 
 describe('restore drill', function () {
   this.timeout(60_000);
@@ -71,6 +103,42 @@ describe('restore drill', function () {
     } finally {
       await svc.kill();
     }
+  });
+
+  it('killed at any step it leaves the log of before or the one of the backup, whole, and the next try restores', async () => {
+    using folder = temporaryFolder('svc-drill-');
+    const data = folder.file('data');
+    const svc = await startSvc({ data });
+    try {
+      expect((await createApi(svc, 'orders')).status).to.equal(200);
+      const backup = ['store', 'backup', folder.file('svc.backup'), '--data', data];
+      expect(await command(backup)).to.include({ code: 0 });
+      expect((await createApi(svc, 'later')).status).to.equal(200);
+    } finally {
+      // What was written last stands beside the file.
+      await svc.kill();
+    }
+    expect(existsSync(`${data}/events.db-wal`)).to.equal(true);
+    const eras = new Set<number>();
+    for (let step = 1; ; step++) {
+      const copy = folder.file(`copy-${step}`);
+      cpSync(data, copy, { recursive: true });
+      const restore = ['store', 'restore', folder.file('svc.backup'), '--data', copy];
+      const { signal, status, stderr } = restoreKilledAt(step, restore);
+      if (signal === null) {
+        expect(status, stderr).to.equal(0);
+        expect(step).to.be.above(3);
+        break;
+      }
+      expect(existsSync(`${copy}/events.db`), `step ${step}`).to.equal(true);
+      const { era, text } = await logIn(`${copy}/events.db`);
+      expect(text.includes('later'), `step ${step}, era ${era}`).to.equal(era === 0);
+      expect(text).to.contain('orders');
+      eras.add(era);
+      const again = await command(restore);
+      expect(again.code, again.err).to.equal(0);
+    }
+    expect([...eras]).to.have.members([0, 1]);
   });
 
   it('a file that is no backup, and one in which a byte was changed, are refused and change nothing', async () => {
