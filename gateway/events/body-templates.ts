@@ -1,17 +1,13 @@
 /** Templates of webhooks, compiled once for all events of all handlers that have the same; files are read when a configuration or a reload comes. */
-import type { JsonObject } from '../../domain/event.ts';
-import { compileTemplate, type Rendered, type Template } from '../../domain/template/template.ts';
+import { compileTemplate, type Template } from '../../domain/template/compile.ts';
 import { isTemplateText, namesRequest } from '../../domain/webhook-template.ts';
-import { templatePort } from '../template-port.ts';
 import { readTemplateFile } from './template-file.ts';
 
+/** Which part of it is there says whether it is one. */
 export type BodyTemplate = {
   /** Whether the request itself is among its data. */
   readonly needsRequest: boolean;
-  /** Why it is none. */
-  readonly fault?: string;
-  readonly render: (envelope: JsonObject, escaping: 'none' | 'json') => Rendered;
-};
+} & ({ readonly template: Template; readonly fault?: undefined } | { readonly fault: string });
 
 export type BodyTemplatesOptions = {
   /** `gateway.templates_path`. */
@@ -19,9 +15,6 @@ export type BodyTemplatesOptions = {
   /** Where nothing says that it is time: a file is read each time that it is asked for. */
   readonly readsAnew?: boolean;
 };
-
-/** A webhook has less than a body that somebody waits for: its template runs beside the requests. */
-const limits = { maxOutput: 1_048_576, maxSteps: 200_000, maxMs: 200 };
 
 export class BodyTemplates {
   readonly #options: BodyTemplatesOptions;
@@ -71,15 +64,10 @@ export class BodyTemplates {
 
 const noFolder = { fault: 'no gateway.templates_path is set' };
 
-const faulty = (fault: string): BodyTemplate => ({ needsRequest: false, fault, render: () => ({ failure: fault }) });
+const faulty = (fault: string): BodyTemplate => ({ needsRequest: false, fault });
 
 function made(text: string): BodyTemplate {
   const compiled = compileTemplate(text);
-  if (!isTemplate(compiled)) return faulty(`line ${compiled.line}, column ${compiled.column}: ${compiled.message}`);
-  return {
-    needsRequest: namesRequest(text),
-    render: (envelope, escaping) => compiled.render(envelope, { port: templatePort, escaping, limits }),
-  };
+  if ('parsed' in compiled) return { needsRequest: namesRequest(text), template: compiled };
+  return faulty(`line ${compiled.line}, column ${compiled.column}: ${compiled.message}`);
 }
-
-const isTemplate = (compiled: ReturnType<typeof compileTemplate>): compiled is Template => 'render' in compiled;

@@ -1,6 +1,8 @@
 /** What a webhook is sent: its template rendered, or the default body where there is none and where it comes to nothing. */
 import type { JsonObject } from '../../domain/event.ts';
 import { isObject, textAt } from '../../domain/json.ts';
+import { renderTemplate } from '../../domain/template/render.ts';
+import { templatePort } from '../template-port.ts';
 import type { BodyTemplates } from './body-templates.ts';
 
 export type WebhookContent = {
@@ -20,11 +22,17 @@ export function contentOf(
     ...(warning === undefined ? {} : { warning: `the default body was sent: ${warning}` }),
   });
   if (bodyTemplate === '') return asDefault();
+  const found = templates.of(bodyTemplate);
+  if (found.fault !== undefined) return asDefault(found.fault);
   const isJson = hasJson(webhook);
-  const rendered = templates.of(bodyTemplate).render(envelope(), isJson ? 'json' : 'none');
+  const escaping = isJson ? 'json' : 'none';
+  const rendered = renderTemplate(found.template, envelope(), { port: templatePort, escaping, limits });
   if ('failure' in rendered) return asDefault(rendered.failure);
   return isJson && !parses(rendered.text) ? asDefault('the template made no JSON') : rendered;
 }
+
+/** A webhook has less than a body that somebody waits for: its template runs beside the requests. */
+const limits = { maxOutput: 1_048_576, maxSteps: 200_000, maxMs: 200 };
 
 /** Without a header of its own a webhook sends `application/json`. */
 function hasJson({ headers }: JsonObject): boolean {

@@ -1,6 +1,7 @@
 /** Renders templates in tests: with a clock that stands, and whatever goes wrong as a text. */
 import type { Json } from '../../domain/event.ts';
-import { compileTemplate, type RenderOptions } from '../../domain/template/template.ts';
+import { compileTemplate } from '../../domain/template/compile.ts';
+import { type RenderOptions, renderTemplate } from '../../domain/template/render.ts';
 import { templatePort } from '../../gateway/template-port.ts';
 
 /** 2026-03-04 05:06:07.089 UTC, a Wednesday. */
@@ -12,8 +13,8 @@ export type Outcome = { readonly text: string } | { readonly failure: string } |
 
 export function outcomeOf(text: string, data: Json = {}, options: Partial<RenderOptions> = {}): Outcome {
   const compiled = compileTemplate(text, { hasNames: options.named !== undefined });
-  if (!('render' in compiled)) return { fault: `${compiled.line}:${compiled.column} ${compiled.message}` };
-  return compiled.render(data, { port: standingPort, ...options });
+  if (!('parsed' in compiled)) return { fault: `${compiled.line}:${compiled.column} ${compiled.message}` };
+  return renderTemplate(compiled, data, { port: standingPort, ...options });
 }
 
 /** The text; whatever went wrong where there is none. */

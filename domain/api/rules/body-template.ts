@@ -1,6 +1,6 @@
 /** What is wrong with a `bodyTemplate`, of a handler or of a stored webhook. */
 import { isOn, textAt } from '../../json.ts';
-import { templateFault } from '../../template/template.ts';
+import { templateFault } from '../../template/compile.ts';
 import { isTemplateName, isTemplateText } from '../../webhook-template.ts';
 import { handlersOf } from './events.ts';
 import { problem, type Rule } from './rule.ts';

@@ -1,6 +1,7 @@
 /** The functions of templates, a line for each thing that one of them does. */
 import { expect } from 'chai';
 import type { Json } from '../../../../domain/event.ts';
+import { functionNames } from '../../../../domain/template/function-names.ts';
 import { templateFunctions } from '../../../../domain/template/function-table.ts';
 import { functionRows } from '../../../support/template-function-rows.ts';
 import { outcomeOf, rendered } from '../../../support/templates.ts';
@@ -16,6 +17,10 @@ const data: Json = {
 describe('the functions of templates', () => {
   it('do what the table says', () => {
     for (const [template, text] of functionRows) expect(rendered(template, data), template).to.equal(text);
+  });
+
+  it('are known by their names without being loaded', () => {
+    expect([...functionNames]).to.have.members([...templateFunctions.keys()]);
   });
 
   it('are all in the table', () => {
