@@ -145,6 +145,8 @@ describe('the template of a webhook', () => {
       await gateway.refuse();
       await eventually(() => receiver.received.length === index + 1);
       expect(receiver.received[index]?.json, bodyTemplate).to.include({ event: 'AuthFailure' });
+      // The attempt has been judged: what it says comes before what the next configuration does.
+      await eventually(async () => ((await config()).events[target] as JsonObject)['defaulted'] === index + 1);
     }
     await install({ bodyTemplate: '"{{.Type}}"' });
     expect((await config()).eventWarnings).to.deep.equal({});
