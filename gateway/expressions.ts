@@ -1,5 +1,5 @@
 /** Regular expressions of users: RE2 syntax, linear time, and the reason in words when one does not compile. */
-import { RE2JS } from 're2js';
+import { re2 } from './re2.ts';
 
 const maxLength = 10_000;
 
@@ -7,7 +7,7 @@ const maxLength = 10_000;
 export function expressionFault(text: string): string | undefined {
   if (text.length > maxLength) return `is longer than ${maxLength} characters`;
   try {
-    RE2JS.compile(text);
+    re2().compile(text);
     return undefined;
   } catch (error) {
     const name = named.find(([construct]) => construct.test(text))?.[1];

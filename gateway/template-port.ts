@@ -1,8 +1,10 @@
 /** What templates need of the machine: hashes, base64, ids, the clock, and regular expressions of users in linear time. */
+
 import { hash, randomUUID } from 'node:crypto';
-import { RE2JS } from 're2js';
+import type { RE2JS } from 're2js';
 import type { TemplatePort, TextExpression, TextMatch } from '../domain/template/functions.ts';
 import { expressionFault } from './expressions.ts';
+import { re2 } from './re2.ts';
 
 export const templatePort: TemplatePort = {
   hash: (algorithm, text) => hash(algorithm, text, 'hex'),
@@ -14,7 +16,7 @@ export const templatePort: TemplatePort = {
   uuid: () => randomUUID(),
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
-  expression: (pattern) => expressionFault(pattern) ?? expressionOf(RE2JS.compile(pattern)),
+  expression: (pattern) => expressionFault(pattern) ?? expressionOf(re2().compile(pattern)),
 };
 
 const expressionOf = (compiled: RE2JS): TextExpression => ({

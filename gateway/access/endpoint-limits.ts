@@ -1,6 +1,7 @@
 /** The endpoints that a key has limits of their own for, found by method and path: templates as of operations, the best one first (api-definition design 5.2, 5.3). */
-import { RE2JS } from 're2js';
+
 import type { RateLimit } from '../../domain/api/definition.ts';
+import { re2 } from '../re2.ts';
 import type { EndpointLimit, FindEndpoint } from './session.ts';
 
 export type EndpointRow = {
@@ -53,7 +54,7 @@ function segmentOf(text: string): Segment {
   if (/^\{[^{}]*\}$/.test(text)) return { rank: 2, text, matches: (segment) => segment !== '' };
   if (!text.includes('{')) return { rank: 0, text, matches: (segment) => segment === text };
   const literals = text.split(parameter);
-  const pattern = RE2JS.compile(literals.map((literal) => RE2JS.quote(literal)).join('(?s:.+?)'));
+  const pattern = re2().compile(literals.map((literal) => re2().quote(literal)).join('(?s:.+?)'));
   return { rank: 1, text, matches: (segment) => pattern.testExact(segment) };
 }
 

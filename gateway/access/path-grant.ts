@@ -1,5 +1,5 @@
 /** An entry of `allowed_urls` as a test of method and path: RE2, anchored at both ends, `{name}` for a segment, a final `/*` for the rest (api-definition design 9.6). */
-import { RE2JS } from 're2js';
+import { re2 } from '../re2.ts';
 import type { PathGrant } from './session.ts';
 
 type Matches = (path: string) => boolean;
@@ -32,7 +32,7 @@ function matcherOf(url: string): Matches {
     return (path) => pattern.test(path);
   }
   try {
-    const pattern = RE2JS.compile(expressionOf(url));
+    const pattern = re2().compile(expressionOf(url));
     return (path) => pattern.testExact(path);
   } catch {
     return () => false;

@@ -15,8 +15,8 @@ import { Cooldowns } from './cooldowns.ts';
 import { HandlerCounts, type OutcomeCounts } from './counts.ts';
 import { EventQueue, type Queued, type RaisedEvent } from './event-queue.ts';
 import { originalRequest } from './original-request.ts';
-import { coolingKey, type OpenOutbox, Outbox, type Redelivery } from './outbox.ts';
-import type { Unnumbered } from './outbox-entry.ts';
+import type { OpenOutbox, Outbox, Redelivery } from './outbox.ts';
+import { coolingKey, type Unnumbered } from './outbox-entry.ts';
 import { type Reveal, type RunningApi, TargetAddresses, targetOf } from './targets.ts';
 import { raisedBy } from './triggers.ts';
 import type { RetryPolicy } from './verdict.ts';
@@ -251,8 +251,8 @@ export class GatewayEvents {
     const { open, clock, log, policy } = this.#options;
     for (let pauseMs = restMs; open && !this.#stop.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestRestMs)) {
       try {
-        const store = await open();
-        const outbox = new Outbox({
+        const [store, room] = await Promise.all([open(), import('./outbox.ts')]);
+        const outbox = new room.Outbox({
           ...{ store, counts: this.#counts, cooldowns: this.#cooldowns, policy, random: Math.random, clock, log },
           addressOf: (target) => this.#addresses.find(target),
         });

@@ -1,4 +1,5 @@
 /** What stands in the outbox: one event on its way to one target, with all that a restart has to know. Addresses and secrets are looked up when it is sent. */
+import { hash } from 'node:crypto';
 import type { JsonObject } from '../../domain/event.ts';
 import type { Numbered } from '../../domain/record-log.ts';
 import type { WebhookDelivery } from '../../domain/webhook-delivery.ts';
@@ -52,3 +53,7 @@ export function deliveryOf(entry: Unnumbered, state: WebhookDelivery['state'], n
     ...(warning === undefined ? {} : { warning }),
   };
 }
+
+/** Of one length: hundred thousands of them are kept, and their paths come from clients. */
+export const coolingKey = ({ target, equality }: Pick<Unnumbered, 'target' | 'equality'>): string =>
+  hash('sha256', `${target}\n${equality}`, 'base64');

@@ -1,5 +1,4 @@
 /** The outbox of one node: events in, attempts out, nothing forgotten by a kill (api-definition design 14.4). One cursor per target and one over all. */
-import { hash } from 'node:crypto';
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { recordId } from '../../domain/analytics-record.ts';
 import { type Cursor, lastSequenceOf, type RecordLog } from '../../domain/record-log.ts';
@@ -11,7 +10,7 @@ import type { HandlerCounts, Outcome } from './counts.ts';
 import { DeadDeliveries } from './dead-deliveries.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { commitTo, LowWater } from './low-water.ts';
-import { attemptOf, deliveryOf, type OutboxEntry, type Unnumbered } from './outbox-entry.ts';
+import { attemptOf, coolingKey, deliveryOf, type OutboxEntry, type Unnumbered } from './outbox-entry.ts';
 import { type OutboxLane, OutboxWriter } from './outbox-writer.ts';
 import { Target } from './target.ts';
 import type { TargetAddress } from './targets.ts';
@@ -333,9 +332,5 @@ export class Outbox {
 }
 
 const closed: Sent = { status: null, timeMs: 0, error: 'a secret of the target, or its API, is not on this node' };
-
-/** Of one length: hundred thousands of them are kept, and their paths come from clients. */
-export const coolingKey = ({ target, equality }: Pick<Unnumbered, 'target' | 'equality'>): string =>
-  hash('sha256', `${target}\n${equality}`, 'base64');
 
 const ignore = (): void => {};

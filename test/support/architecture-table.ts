@@ -40,15 +40,11 @@ export const packages: readonly PackageRow[] = [
   ...['gateway/middleware', 'gateway/upstream', 'gateway/streams'].map((folder) => ({
     folder,
     packages: [
-      ...['find-my-way', 'opossum', 'http-cache-semantics', 're2js', 'jq-wasm', 'xpath', '@xmldom/xmldom'],
+      ...['find-my-way', 'opossum', 'http-cache-semantics', 'jq-wasm', 'xpath', '@xmldom/xmldom'],
       'fast-xml-parser',
     ],
   })),
-  { folder: 'gateway/http/version-pattern.ts', packages: ['re2js'] },
-  ...['gateway/expressions.ts', 'gateway/template-port.ts', 'gateway/access'].map((folder) => ({
-    folder,
-    packages: ['re2js'],
-  })),
+  ...['gateway/re2.ts', 'gateway/template-port.ts'].map((folder) => ({ folder, packages: ['re2js'] })),
   { folder: 'gateway/feed', packages: ['canonicalize'] },
   { folder: 'gateway/bundles', packages: ['canonicalize', 'unzipper', 'yazl'] },
   { folder: 'gateway/plugins', packages: ['@grpc/grpc-js', 'protobufjs'] },
@@ -127,7 +123,7 @@ export const orders: readonly Order[] = [
       ['template-port.ts'],
       ['http', 'bundles', 'expressions.ts'],
       ['access'],
-      ['ports.ts', 'settings.ts'],
+      ['ports.ts', 'settings.ts', 're2.ts'],
     ],
   },
   {

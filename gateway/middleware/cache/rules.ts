@@ -1,10 +1,11 @@
 /** What the definition says of one request: whether its answer may be kept, by its operation or as a safe request (api-definition design 6.1, 7.8). */
-import { RE2JS } from 're2js';
+
 import type { CacheRules, OperationCache } from '../../../domain/api/definition.ts';
 import { endpointFinder } from '../../access/endpoint-limits.ts';
 import type { Context } from '../../http/context.ts';
 import { HeaderNames, headerValue } from '../../http/headers.ts';
 import { comparable } from '../../http/path.ts';
+import { re2 } from '../../re2.ts';
 import type { AnswerRule } from './policy.ts';
 
 export type RequestRule = AnswerRule & {
@@ -74,7 +75,7 @@ const ruleFor = (
 });
 
 function firstMatch(expression: string): (body: string) => string | undefined {
-  const pattern = RE2JS.compile(expression);
+  const pattern = re2().compile(expression);
   return (body) => {
     const matcher = pattern.matcher(body);
     return matcher.find() ? (matcher.group() ?? undefined) : undefined;

@@ -1,7 +1,7 @@
 /** Events that are left out after an equal one: for their time, and no longer than memory allows. */
 import { expect } from 'chai';
 import { Cooldowns } from '../../../gateway/events/cooldowns.ts';
-import { coolingKey } from '../../../gateway/events/outbox.ts';
+import { coolingKey } from '../../../gateway/events/outbox-entry.ts';
 
 describe('cool-downs', () => {
   it('last as long as they are told to, from the last delivery on', () => {
