@@ -52,24 +52,25 @@ export async function restoreBackup(settings: StoreSettings, from: string, now: 
   makeDataFolder(dataDirectory);
   using held = lockOf(dataDirectory);
   void held;
-  const work = join(dataDirectory, 'restore.part');
-  for (const name of [work, `${work}.ring`]) rmSync(name, { force: true });
+  // Beside what they replace, which may be on a disk of its own.
+  const [work, workRing] = [`${path}.restore.part`, `${ringFile(settings)}.restore.part`];
+  for (const name of [work, workRing]) rmSync(name, { force: true });
   try {
-    const facts = await openBackup(from, { log: work, ring: `${work}.ring` });
+    const facts = await openBackup(from, { log: work, ring: workRing });
     const { events } = await verifyLog(`sqlite:${work}`);
     const era = await raised(work);
-    if (facts.hasRing) await openable(settings, `${work}.ring`);
+    if (facts.hasRing) await openable(settings, workRing);
     const suffix = `.before-restore-${now.toISOString().replaceAll(/[:.]/g, '')}`;
     const models = join(dataDirectory, 'readmodels.db');
     const setAside = [...replaceDatabase(path, { by: work, suffix, journal: 'wal' })];
     // The ring of before holds the keys of every secret in the backup: a kill in between loses none.
-    const ring = { by: `${work}.ring`, suffix, journal: 'truncate' } as const;
+    const ring = { by: workRing, suffix, journal: 'truncate' } as const;
     if (facts.hasRing) setAside.push(...replaceDatabase(ringFile(settings), ring));
     // Of another era, so nobody reads them as they are.
     setAside.push(...aside(models, suffix));
     return { ...facts, era, events, setAside };
   } finally {
-    for (const name of [work, `${work}.ring`]) rmSync(name, { force: true });
+    for (const name of [work, workRing]) rmSync(name, { force: true });
   }
 }
 

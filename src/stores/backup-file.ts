@@ -78,7 +78,7 @@ type Replacement = {
  * what was kept of the old one.
  */
 export function replaceDatabase(file: string, { by, suffix, journal }: Replacement): readonly string[] {
-  const kept = `${file}${suffix}`;
+  const kept = freeName(`${file}${suffix}`);
   const isThere = existsSync(file);
   if (isThere) settle(file, journal);
   // SQLite would take what is beside a file for a part of the new one.
@@ -101,12 +101,18 @@ function settle(file: string, journal: 'wal' | 'truncate'): void {
   }
 }
 
+/** What was kept at the same moment stays. */
+function freeName(name: string): string {
+  let free = name;
+  for (let number = 2; existsSync(free); number++) free = `${name}-${number}`;
+  return free;
+}
+
 /** A second name, where the file system has such. */
 function keep(file: string, kept: string): void {
   try {
     linkSync(file, kept);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
+  } catch {
     renameSync(file, kept);
   }
 }

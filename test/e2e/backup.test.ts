@@ -1,6 +1,6 @@
 /** The restore drill: a backup taken under load, everything wiped, the backup put back; what was acknowledged before it is there. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openLog } from '../../src/stores/open.ts';
@@ -139,6 +139,31 @@ describe('restore drill', function () {
       expect(again.code, again.err).to.equal(0);
     }
     expect([...eras]).to.have.members([0, 1]);
+  });
+
+  it('puts a log back that is on another disk than the data folder', async () => {
+    using folder = temporaryFolder('svc-drill-');
+    // Memory, where the machine has it as a disk.
+    const disk = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : folder.path, 'svc-drill-'));
+    const data = folder.file('data');
+    const url = `sqlite:${join(disk, 'log', 'events.db')}`;
+    try {
+      const svc = await startSvc({ data, env: { SVC_STORE_URL: url } });
+      expect((await createApi(svc, 'orders')).status).to.equal(200);
+      await svc.stop();
+      const args = [folder.file('svc.backup'), '--data', data, '--set', `store.url=${url}`];
+      expect(await command(['store', 'backup', ...args])).to.include({ code: 0 });
+      for (const wiped of [false, true]) {
+        if (wiped) rmSync(join(disk, 'log'), { recursive: true });
+        const restored = await command(['store', 'restore', ...args]);
+        expect(restored.code, restored.err).to.equal(0);
+        const { era, text } = await logIn(join(disk, 'log', 'events.db'));
+        expect([era, text.includes('orders')]).to.deep.equal([1, true]);
+        expect(readdirSync(join(disk, 'log')).filter((name) => name.includes('.part'))).to.deep.equal([]);
+      }
+    } finally {
+      rmSync(disk, { recursive: true, force: true });
+    }
   });
 
   it('a file that is no backup, and one in which a byte was changed, are refused and change nothing', async () => {
