@@ -1,14 +1,18 @@
 /** Every fault of a configuration tree in words: unknown keys with the nearest known one, types, ranges, weak secrets. */
+import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
+import { extname } from 'node:path';
 import { nearestName } from '../../domain/errors.ts';
 import { createShapeCheck, type ShapeProblem } from '../../domain/json-schema.ts';
-import { handlerProblems } from './event-handlers.ts';
+import type * as EventHandlers from './event-handlers.ts';
 import { configKeys, keyOf } from './keys.ts';
 import { configSchema } from './schema.ts';
 import type { ConfigSchema } from './schema-shapes.ts';
 import { masked, weakness } from './secrets.ts';
 import { leavesOf, type Tree, valueAt } from './tree.ts';
 import { durationMs, listenAddress, sizeBytes } from './units.ts';
+
+const require = createRequire(import.meta.url);
 
 /** Says where a key was written: ` (svc.yaml:3)`. */
 export type Place = (path: string) => string;
@@ -132,7 +136,7 @@ function crossProblems(tree: Tree, place: Place): readonly string[] {
     ...weak('management.bootstrap_token', 32),
     ...weak('gateway.control_secret', 16),
     ...foreign,
-    ...handlerProblems(at('gateway.event_handlers')),
+    ...lateHandlerProblems(at('gateway.event_handlers')),
     ...(namesNobody
       ? [
           `management.trusted_actor_header${place('management.trusted_actor_header')} needs management.trusted_proxies: nobody else is believed.`,
@@ -146,6 +150,12 @@ function crossProblems(tree: Tree, place: Place): readonly string[] {
       : []),
   ];
 }
+
+/** The rules on handlers, and with them the language of templates, are loaded for those who have some. */
+const lateHandlerProblems = (handlers: unknown): readonly string[] =>
+  isFilled(handlers)
+    ? (require(`./event-handlers${extname(import.meta.filename)}`) as typeof EventHandlers).handlerProblems(handlers)
+    : [];
 
 const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
 
