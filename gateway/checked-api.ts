@@ -23,6 +23,9 @@ export type CheckedApi = {
 /** What these rules have let through before is only read; if that fails, they are asked like for any other. */
 export type CheckApi = (api: ApiToCheck, isChecked?: boolean) => CheckedApi;
 
+/** For what is said of an API as a whole, whatever its written form. */
+export type HeadOf = (document: ApiDocument) => ApiDocument;
+
 /** Loads no rules. Undefined for what has to be asked after all: what does not read, and Classic definitions, which are converted. */
 export function readChecked({ apiId, orgId, kind, document }: ApiToCheck): CheckedApi | undefined {
   if (kind === 'classic') return undefined;

@@ -1,10 +1,9 @@
 /** Snapshot → route table: compiles what changed, reuses what did not, and keeps the previous good version of what does not compile. */
 import { hash } from 'node:crypto';
 import { notVersioned } from '../domain/analytics-record.ts';
-import { canonicalHead } from '../domain/api/classic/codec.ts';
 import type { ApiDefinition, ApiDocument } from '../domain/api/definition.ts';
 import { gatewayExtension } from '../domain/api/definition.ts';
-import { tagsOf } from '../domain/api/oas.ts';
+import { tagsIn } from '../domain/api/oas.ts';
 import { normalHost, normalListenPath } from '../domain/api/paths.ts';
 import type { Problem } from '../domain/errors.ts';
 import type { NodeError } from '../domain/gateway-node.ts';
@@ -19,7 +18,7 @@ import {
 } from '../projections/gateway-snapshot.ts';
 import { type DetailSurroundings, routeDetail } from './analytics/detail.ts';
 import { keylessTags } from './analytics/outcome.ts';
-import type { CheckApi } from './checked-api.ts';
+import type { CheckApi, HeadOf } from './checked-api.ts';
 import { sendAnswer } from './http/answer.ts';
 import type { Context, Route, Step, Terminal } from './http/context.ts';
 import { Lease } from './http/lease.ts';
@@ -37,6 +36,7 @@ export type Reveal = (object: ApiObject) => { readonly document: ApiDocument; re
 export type CompileDependencies = StackDependencies &
   DetailSurroundings & {
     readonly checkApi: CheckApi;
+    readonly headOf: HeadOf;
     readonly reveal: Reveal;
     readonly agents: Agents;
     /** Labels of this node: with some, it loads only APIs that share one. */
@@ -112,11 +112,11 @@ export function compile(snapshot: GatewaySnapshot, before: Before, dependencies:
     failed.push(object.id);
     const good = before.apis.get(key) ?? fromKept(before.kept[key], dependencies);
     // What is wrong with an API of other gateways is for them to say.
-    if (!good && !isForNode(tagsOf(object.body.document), dependencies.tags)) continue;
+    if (!good && !isForNode(tagsIn(dependencies.headOf(object.body.document)), dependencies.tags)) continue;
     if (good) {
       apis.set(key, good);
       kept[key] = good.object;
-    } else homeless.push(...claimOfBroken(object));
+    } else homeless.push(...claimOfBroken(dependencies.headOf(object.body.document)));
     const keptRevision = good ? { keptRevision: good.object.revision } : {};
     rejected.push({ kind: 'api', id: object.id, ...built, position: object.position, ...keptRevision });
     results.push({ id: object.id, result: 'rejected', ...built, ...keptRevision });
@@ -319,8 +319,8 @@ const claimOf = ({ route: { definition } }: CompiledApi, route: Route): Claim =>
 };
 
 /** An API without any good version still holds its place, so that its callers learn what is wrong, and no other API gets them. */
-function claimOfBroken({ body }: ApiObject): readonly Claim[] {
-  const extension = canonicalHead(body.document)[gatewayExtension];
+function claimOfBroken(head: ApiDocument): readonly Claim[] {
+  const extension = head[gatewayExtension];
   if (!isObject(extension)) return [];
   const path = textAt(extension, 'server', 'listenPath', 'value');
   if (path === undefined || path.trim() === '') return [];

@@ -118,6 +118,7 @@ class RunningGateway implements Gateway {
       ...{ open: options.openOutbox, handlers: settings.eventHandlers, clock, log },
       policy: options.webhookRetries ?? webhookRetries,
       reveal: (object) => this.#vault.reveal(object),
+      headOf: options.headOf,
     });
     this.#exchange = new DeliveryExchange({
       ...{ events: this.events, directory: join(directory, 'outbox'), log, changed: () => this.#reports.soon() },
@@ -236,13 +237,13 @@ class RunningGateway implements Gateway {
 
   /** Compiles and swaps. */
   #compile({ snapshot, kept, checked }: Generation, isAnew?: Before['isAnew']): Compiled {
-    const { checkApi, rules, counters, log, clock } = this.#options;
+    const { checkApi, headOf, rules, counters, log, clock } = this.#options;
     const isChecked = passedBefore(checked, rules);
     const reveal: Reveal = (object) => this.#vault.reveal(object);
     const before: ReadonlyMap<string, CompiledApi> = this.#compiled?.apis ?? new Map();
     const known = new Set(this.#compiled?.rejected.map(nameOf));
     const dependencies = {
-      ...{ checkApi, counters, log, clock, reveal, agents: this.#agents, kept: this.kept },
+      ...{ checkApi, headOf, counters, log, clock, reveal, agents: this.#agents, kept: this.kept },
       ...{ lookUpKey: this.#callers.lookUpKey, sessionOf: this.#callers.sessionOf },
       organisationOf: this.#callers.organisationOf,
       ...{ copies: this.#recorder?.copies, ...this.#settings },

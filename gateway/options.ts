@@ -1,6 +1,6 @@
 /** What one gateway is made of and set up with: everything that its composition root hands in. */
 import type { RecordLane } from '../domain/record-log.ts';
-import type { CheckApi } from './checked-api.ts';
+import type { CheckApi, HeadOf } from './checked-api.ts';
 import type { OpenOutbox } from './events/outbox.ts';
 import type { RetryPolicy } from './events/verdict.ts';
 import type { Feed, GroupReload } from './feed/feed.ts';
@@ -16,6 +16,8 @@ export type Address = { readonly host: string; readonly port: number };
 export type GatewayOptions = {
   readonly feed: Feed;
   readonly checkApi: CheckApi;
+  /** The OpenAPI form of a document, without its operations. Of a Classic definition once the rules are loaded. */
+  readonly headOf: HeadOf;
   /** Awaited before `checkApi` is asked about anything but what the same rules let through before. */
   readonly loadRules?: (() => Promise<void>) | undefined;
   /** Names the rules of `checkApi`: what they let through before is not asked again at a start. Without it everything is. */

@@ -1,5 +1,5 @@
 /** The configuration that gateways run from: folds events into its objects, and reads snapshots and changes from them. */
-import { tagsOf } from '../domain/api/oas.ts';
+import { tagsOf } from '../domain/api/head.ts';
 import { never, type Recorded } from '../domain/event.ts';
 import type { Position } from '../domain/event-store.ts';
 import type { DomainEvent } from '../domain/events.ts';

@@ -16,7 +16,8 @@ import { classicView } from './classic/views.ts';
 import type { ApiDefinition, OwnVersioning } from './definition.ts';
 import { gatewayExtension } from './definition.ts';
 import { expirationMs } from './expiration.ts';
-import { placeProblems, readVersioning } from './versioning.ts';
+import { readVersioning } from './read-versioning.ts';
+import { placeProblems } from './versioning.ts';
 
 /** Each of them costs a gateway about as much as an API. */
 const maxVersions = 100;

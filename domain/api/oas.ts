@@ -5,7 +5,6 @@ import type { ApiId, OrgId } from '../ids.ts';
 import { at, isObject, isOn, objectAt, textAt, texts } from '../json.ts';
 import { readDetail } from '../record-detail.ts';
 import { readAuthentication } from './authentication.ts';
-import { canonical, canonicalHead } from './classic/codec.ts';
 import type {
   ApiDefinition,
   ApiDocument,
@@ -21,8 +20,8 @@ import { durationMs } from './duration.ts';
 import { readEventHandlers } from './event-handlers.ts';
 import { expirationMs } from './expiration.ts';
 import { normalHost, normalListenPath } from './paths.ts';
+import { readVersioning } from './read-versioning.ts';
 import { readCache } from './response-cache.ts';
-import { readVersioning } from './versioning.ts';
 
 const defaultUpstreamTimeoutMs = 30_000;
 
@@ -32,10 +31,9 @@ const numberAt = (value: Json | undefined, ...path: readonly string[]): number =
 };
 
 export function readDefinition(
-  given: ApiDocument,
+  document: ApiDocument,
   ids: { readonly apiId: ApiId; readonly orgId: OrgId; readonly kind: ApiKind },
 ): { readonly definition: ApiDefinition; readonly problems: readonly Problem[] } {
-  const document = canonical(given);
   const extension = objectAt(document, gatewayExtension) ?? {};
   const server = objectAt(extension, 'server') ?? {};
   const middleware = objectAt(extension, 'middleware', 'global') ?? {};
@@ -57,7 +55,7 @@ export function readDefinition(
     listenPath: normalListenPath(textAt(server, 'listenPath', 'value') ?? '/'),
     stripListenPath: at(server, 'listenPath', 'strip') === true,
     ...(ipAccess ? { ipAccess } : {}),
-    tags: tagsOf(document),
+    tags: tagsIn(document),
     upstream: readUpstream(objectAt(extension, 'upstream') ?? {}),
     ...(authentication ? { authentication } : {}),
     eventHandlers: readEventHandlers(server['eventHandlers']),
@@ -79,14 +77,10 @@ function readIpAccess(block: Json | undefined): IpAccess | undefined {
 }
 
 /** Labels of the gateways that run it; none while they are switched off. */
-export function tagsOf(document: ApiDocument): readonly string[] {
-  const labels = at(canonicalHead(document), gatewayExtension, 'server', 'gatewayTags');
+export function tagsIn(document: ApiDocument): readonly string[] {
+  const labels = at(document, gatewayExtension, 'server', 'gatewayTags');
   return isOn(labels) ? texts(at(labels, 'tags')) : [];
 }
-
-/** Whether creating or changing a key leaves the quota of the key for this API as it is. */
-export const skipsQuotaReset = (document: ApiDocument): boolean =>
-  at(canonicalHead(document), gatewayExtension, 'middleware', 'global', 'skipQuotaReset') === true;
 
 function readUpstream(upstream: JsonObject): ApiDefinition['upstream'] {
   const url = textAt(upstream, 'url');

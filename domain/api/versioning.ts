@@ -1,58 +1,26 @@
-/** `info.versioning` of a base API: how a gateway reads it, what it may not say, and how versions are added to it and taken out (api-definition design 4.4). */
+/** `info.versioning` of a base API: what it may not say, and how versions are added to it and taken out (api-definition design 4.4). */
 import { type Problem, Refusal, type Warning } from '../errors.ts';
 import type { Json, JsonObject } from '../event.ts';
 import { at, isObject, isOn, objectAt, pointerStep, textAt, withMember, withoutMember } from '../json.ts';
 import { canonicalHead, isClassic, withVersioning } from './classic/codec.ts';
 import { hasOwnVersions } from './classic/own-versions.ts';
-import { type ApiDocument, gatewayExtension, type Versioning } from './definition.ts';
-
-const place = ['info', 'versioning'] as const;
-
-/** The base itself, under a name that no version may have. */
-export const selfName = 'self';
+import { type ApiDocument, gatewayExtension } from './definition.ts';
+import {
+  entriesOf,
+  type ListedVersion,
+  locationOf,
+  selfName,
+  versioningPlace,
+  versionLocations,
+} from './read-versioning.ts';
 
 const defaultKey = 'x-svc-api-version';
 
-const locations = ['header', 'url-param', 'url'] as const;
-
-const locationOf = (block: JsonObject): Versioning['location'] | undefined =>
-  locations.find((location) => location === textAt(block, 'location'));
-
-/** Undefined for an API without versions of its own, or with its versioning switched off. */
-export function readVersioning(extension: JsonObject): Versioning | undefined {
-  const block = objectAt(extension, ...place);
-  const location = block && locationOf(block);
-  if (!block || !location || !isOn(block)) return undefined;
-  const pattern = textAt(block, 'urlVersioningPattern') ?? '';
-  return {
-    name: textAt(block, 'name') ?? '',
-    default: textAt(block, 'default') ?? '',
-    location,
-    key: textAt(block, 'key') ?? '',
-    versions: entriesOf(block),
-    strip: block['stripVersioningData'] === true,
-    fallbackToDefault: block['fallbackToDefault'] === true,
-    ...(location === 'url' && pattern !== '' ? { pattern } : {}),
-  };
-}
-
-type Entry = { readonly name: string; readonly id: string };
-
-const entriesOf = (block: JsonObject | undefined): readonly Entry[] => {
-  const listed = block?.['versions'];
-  return Array.isArray(listed)
-    ? listed.flatMap((entry: Json) => {
-        const [name, id] = [textAt(entry, 'name'), textAt(entry, 'id')];
-        return name === undefined || id === undefined ? [] : [{ name, id }];
-      })
-    : [];
-};
-
 const blockOf = (document: ApiDocument): JsonObject | undefined =>
-  objectAt(canonicalHead(document), gatewayExtension, ...place);
+  objectAt(canonicalHead(document), gatewayExtension, ...versioningPlace);
 
 /** The versions that a document lists, whether its versioning is on or not. */
-export const listedVersions = (document: ApiDocument): readonly Entry[] => entriesOf(blockOf(document));
+export const listedVersions = (document: ApiDocument): readonly ListedVersion[] => entriesOf(blockOf(document));
 
 /** A base: other APIs are its versions, and a gateway picks among them. */
 export const isBase = (document: ApiDocument): boolean => isOn(blockOf(document));
@@ -72,7 +40,7 @@ export const versionNames = (document: ApiDocument): VersionNames => {
 export const versionPointer = (index: number): string => pointerTo('versions', String(index), 'id');
 
 const pointerTo = (...path: readonly string[]): string =>
-  `/${[gatewayExtension, ...place, ...path].map(pointerStep).join('/')}`;
+  `/${[gatewayExtension, ...versioningPlace, ...path].map(pointerStep).join('/')}`;
 
 const problem = (code: string, message: string, ...path: readonly string[]): Problem => ({
   pointer: pointerTo(...path),
@@ -82,7 +50,7 @@ const problem = (code: string, message: string, ...path: readonly string[]): Pro
 
 /** Problems of a block that is on; whether the versions exist is asked where APIs are known. */
 export function versioningProblems(extension: JsonObject): readonly Problem[] {
-  const block = objectAt(extension, ...place);
+  const block = objectAt(extension, ...versioningPlace);
   if (!block || !isOn(block)) return [];
   return [...placeProblems(block), ...nameProblems(block, textAt(extension, 'info', 'id')), ...defaultProblems(block)];
 }
@@ -90,7 +58,7 @@ export function versioningProblems(extension: JsonObject): readonly Problem[] {
 /** Problems of where a request says its version. */
 export function placeProblems(block: JsonObject): readonly Problem[] {
   const location = locationOf(block);
-  if (!location) return [problem('version_location', `must be one of ${locations.join(', ')}`, 'location')];
+  if (!location) return [problem('version_location', `must be one of ${versionLocations.join(', ')}`, 'location')];
   const key = textAt(block, 'key') ?? '';
   if (location === 'url') return [];
   if (key.trim() === '') return [problem('version_key', 'is required unless the location is url', 'key')];
@@ -198,7 +166,10 @@ export function withoutVersion(
 const withBlock = (document: ApiDocument, block: JsonObject): ApiDocument =>
   isClassic(document)
     ? withVersioning(document, block)
-    : { ...document, [gatewayExtension]: withMember(objectAt(document, gatewayExtension) ?? {}, place, block) };
+    : {
+        ...document,
+        [gatewayExtension]: withMember(objectAt(document, gatewayExtension) ?? {}, versioningPlace, block),
+      };
 
 /** The end of the API's life as written; empty when it has none. */
 export const expirationOf = (document: ApiDocument): string => {

@@ -17,7 +17,7 @@ import { EventQueue, type Queued, type RaisedEvent } from './event-queue.ts';
 import { originalRequest } from './original-request.ts';
 import type { OpenOutbox, Outbox, Redelivery } from './outbox.ts';
 import { coolingKey, type Unnumbered } from './outbox-entry.ts';
-import { type Reveal, type RunningApi, TargetAddresses, targetOf } from './targets.ts';
+import { type Reveal, type RunningApi, TargetAddresses, type TargetDocuments, targetOf } from './targets.ts';
 import { raisedBy } from './triggers.ts';
 import type { RetryPolicy } from './verdict.ts';
 
@@ -27,6 +27,7 @@ export type EventOptions = {
   /** Of the node itself: for events of every API. */
   readonly handlers: readonly EventHandler[];
   readonly reveal: Reveal;
+  readonly headOf: TargetDocuments['headOf'];
   readonly clock: Clock;
   readonly log: Log;
   readonly policy: RetryPolicy;
@@ -68,7 +69,7 @@ export class GatewayEvents {
   constructor(options: EventOptions) {
     this.#options = options;
     this.#cooldowns = new Cooldowns(() => options.clock.monotonic());
-    this.#addresses = new TargetAddresses(options.handlers, options.reveal);
+    this.#addresses = new TargetAddresses(options.handlers, options);
   }
 
   /** A new configuration: targets by their names of now. What waits for one that is gone is over. */

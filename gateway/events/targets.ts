@@ -1,5 +1,5 @@
 /** Where events may be sent now: stored webhooks and handlers that hold an address, with their secrets in clear, in memory only. */
-import type { ApiDefinition } from '../../domain/api/definition.ts';
+import type { ApiDefinition, ApiDocument } from '../../domain/api/definition.ts';
 import { durationMs } from '../../domain/api/duration.ts';
 import type { EventHandler, WebhookHandler } from '../../domain/api/event-handlers.ts';
 import { readDefinition } from '../../domain/api/oas.ts';
@@ -40,8 +40,12 @@ export const targetOf = (handler: WebhookHandler, apiId: string): string =>
 
 const stored = 'webhook:';
 
+/** `headOf`: the OpenAPI form of an API, whatever it was written in. */
+export type TargetDocuments = { readonly reveal: Reveal; readonly headOf: (document: ApiDocument) => ApiDocument };
+
 export class TargetAddresses {
   readonly #reveal: Reveal;
+  readonly #headOf: TargetDocuments['headOf'];
   readonly #ofNode: ReadonlyMap<string, TargetAddress>;
   #inline: Map<string, TargetAddress>;
   #objects: GatewaySnapshot['objects'] = {};
@@ -51,8 +55,9 @@ export class TargetAddresses {
   /** Stored ones, as far as somebody has asked for them since the last swap. */
   #stored = new Map<string, TargetAddress | undefined>();
 
-  constructor(ofNode: readonly EventHandler[], reveal: Reveal) {
+  constructor(ofNode: readonly EventHandler[], { reveal, headOf }: TargetDocuments) {
     this.#reveal = reveal;
+    this.#headOf = headOf;
     this.#ofNode = new Map(inlineTargets(ofNode, '', ''));
     this.#inline = new Map(this.#ofNode);
   }
@@ -87,7 +92,8 @@ export class TargetAddresses {
     const api = this.#closed.get(target);
     if (!api) return;
     const { apiId, orgId, kind } = api.definition;
-    const { definition } = readDefinition(this.#reveal(api.object).document, { apiId, orgId, kind });
+    const document = this.#headOf(this.#reveal(api.object).document);
+    const { definition } = readDefinition(document, { apiId, orgId, kind });
     for (const [name, address] of inlineTargetsOf(definition)) {
       if (this.#closed.delete(name)) this.#inline.set(name, address);
     }

@@ -1,6 +1,6 @@
 /** Picks the version of a base API that a request names: by header, query parameter or first path segment (api-definition design 4.4). */
 import type { OwnVersioning, Versioning } from '../../domain/api/definition.ts';
-import { selfName } from '../../domain/api/versioning.ts';
+import { selfName } from '../../domain/api/read-versioning.ts';
 import { sendAnswer } from './answer.ts';
 import type { Context, PickVersion, Route, Step, Terminal } from './context.ts';
 import type { Answer, RefusalCode } from './errors.ts';

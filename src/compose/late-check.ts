@@ -1,17 +1,27 @@
 /** The check of API definitions without its rules, until somebody needs them: a start from disk asks about nothing new. */
-import { type CheckApi, readChecked } from '../../gateway/checked-api.ts';
+import { type CheckApi, type HeadOf, readChecked } from '../../gateway/checked-api.ts';
 
-export function createLateCheckApi(): { readonly checkApi: CheckApi; readonly loadRules: () => Promise<void> } {
-  let check: CheckApi | undefined;
+type LateCheck = {
+  readonly checkApi: CheckApi;
+  readonly headOf: HeadOf;
+  readonly loadRules: () => Promise<void>;
+};
+
+export function createLateCheckApi(): LateCheck {
+  let rules: { readonly check: CheckApi; readonly headOf: HeadOf } | undefined;
+  const loaded = () => {
+    if (!rules) throw new Error('the rules on API definitions are not loaded');
+    return rules;
+  };
   return {
-    checkApi(api, isChecked = false) {
-      const read = isChecked ? readChecked(api) : undefined;
-      if (read) return read;
-      if (!check) throw new Error('the rules on API definitions are not loaded');
-      return check(api, isChecked);
-    },
+    checkApi: (api, isChecked = false) => (isChecked ? readChecked(api) : undefined) ?? loaded().check(api, isChecked),
+    headOf: (document) => (document['openapi'] === undefined ? loaded().headOf(document) : document),
     async loadRules() {
-      check ??= (await import('../../gateway/check-api.ts')).createCheckApi();
+      const [{ createCheckApi }, { canonicalHead }] = await Promise.all([
+        import('../../gateway/check-api.ts'),
+        import('../../domain/api/classic/codec.ts'),
+      ]);
+      rules ??= { check: createCheckApi(), headOf: canonicalHead };
     },
   };
 }

@@ -1,5 +1,7 @@
 /** Access keys at size: how long a change of one key holds a gateway that has 100,000 of them beside 5,000 APIs, and what it costs to find one. */
+
 import { createHash } from 'node:crypto';
+import { canonicalHead } from '../../domain/api/classic/codec.ts';
 import { toOrgId } from '../../domain/ids.ts';
 import { Sessions } from '../../gateway/access/sessions.ts';
 import { createCheckApi } from '../../gateway/check-api.ts';
@@ -66,6 +68,7 @@ async function changed(first: GatewaySnapshot) {
   using folder = temporaryFolder();
   const gateway = await startGateway({
     ...{ feed, log: listLog(), lane: new ListLane(), clock: systemClock, node: 'bench', directory: folder.path },
+    headOf: canonicalHead,
     checkApi: createCheckApi(),
     counters: memoryCounters(systemClock),
     cache: memoryCache({ maxBytes: 1_048_576, ...systemClock }),

@@ -1,6 +1,8 @@
 /** The control listener and the end of a gateway. */
+
 import { request } from 'node:http';
 import { expect } from 'chai';
+import { canonicalHead } from '../../domain/api/classic/codec.ts';
 import type { JsonObject } from '../../domain/event.ts';
 import { toGroupName } from '../../domain/ids.ts';
 import type { CheckApi } from '../../gateway/checked-api.ts';
@@ -231,6 +233,7 @@ describe('a gateway that stops', () => {
       ...{ feed: new MemoryFeed(), lane, log: listLog(), clock: systemClock, node: 'n', directory: running.directory },
       counters: memoryCounters(systemClock),
       cache: memoryCache({ maxBytes: 1_048_576, ...systemClock }),
+      headOf: canonicalHead,
       checkApi: () => ({ problems: [], warnings: [] }),
       listen: { host: '127.0.0.1', port: running.port },
       controlListen: { host: '127.0.0.1', port: 0 },

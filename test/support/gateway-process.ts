@@ -1,4 +1,5 @@
 /** A gateway in a process of its own, with the full chain in front of one upstream: what `test/bench/proxy.ts` measures. */
+import { canonicalHead } from '../../domain/api/classic/codec.ts';
 import { createCheckApi } from '../../gateway/check-api.ts';
 import { startGateway } from '../../gateway/gateway.ts';
 import type { Log } from '../../gateway/ports.ts';
@@ -58,6 +59,7 @@ const parts = {
 const position = feed.put('api', apiFor('api', upstreamUrl, parts[chain as keyof typeof parts]));
 const gateway = await startGateway({
   ...{ feed, log, lane: new ForgettingLane(), clock: systemClock, node: 'bench', directory: folder.path },
+  headOf: canonicalHead,
   checkApi: createCheckApi(),
   counters: memoryCounters(systemClock),
   cache: memoryCache({ maxBytes: 1_048_576, ...systemClock }),

@@ -1,5 +1,6 @@
 /** Starts a gateway for tests on free ports, with a feed, a lane and a folder of its own, and stops all of it. */
 import type { AnalyticsRecord } from '../../domain/analytics-record.ts';
+import { canonicalHead } from '../../domain/api/classic/codec.ts';
 import type { ApiDocument } from '../../domain/api/definition.ts';
 import { createCheckApi } from '../../gateway/check-api.ts';
 import type { CheckApi } from '../../gateway/checked-api.ts';
@@ -71,6 +72,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     counters: options.counters ?? memoryCounters(clock),
     cache: options.cache ?? memoryCache({ maxBytes: 1_048_576, ...clock }),
     checkApi: options.checkApi ?? createCheckApi(),
+    headOf: canonicalHead,
     ...{ rules: options.rules, loadRules: options.loadRules },
     listen: { host: '127.0.0.1', port: 0 },
     controlListen: { host: '127.0.0.1', port: 0 },

@@ -1,6 +1,6 @@
 /** What commands on access keys do to the counters of their quotas, and the command that resets them. */
 import { effectiveSession } from '../../../domain/access-session.ts';
-import { skipsQuotaReset } from '../../../domain/api/oas.ts';
+import { skipsQuotaReset } from '../../../domain/api/head.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { type KeyHash, keyStream, type OrgId } from '../../../domain/ids.ts';
 import { key } from '../../../domain/key.ts';

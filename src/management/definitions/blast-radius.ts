@@ -2,7 +2,7 @@
 import { grantedAsOf } from '../../../domain/api/authentication.ts';
 import { namedCertificates } from '../../../domain/api/certificate-uses.ts';
 import type { ApiDocument } from '../../../domain/api/definition.ts';
-import { tagsOf } from '../../../domain/api/oas.ts';
+import { tagsOf } from '../../../domain/api/head.ts';
 import { namedPlugins } from '../../../domain/api/plugin-uses.ts';
 import { listedVersions } from '../../../domain/api/versioning.ts';
 import type { JsonObject } from '../../../domain/event.ts';

@@ -1,6 +1,6 @@
 /** Which gateways run the current revision of an API, which do not yet, and which refused it. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { tagsOf } from '../../../domain/api/oas.ts';
+import { tagsOf } from '../../../domain/api/head.ts';
 import { apiUnknown } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/event.ts';
 import { padPosition, shortPosition } from '../../../domain/event-store.ts';

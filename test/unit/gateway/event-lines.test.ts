@@ -21,6 +21,7 @@ describe('lines of events', () => {
       ...{ open: undefined, clock: systemClock, log, policy: webhookRetries },
       handlers: [{ type: 'log', trigger: 'AuthFailure', key: '', prefix: 'seen' }],
       reveal: () => ({ document: {}, missing: [] }),
+      headOf: (document) => document,
     });
     for (let number = 0; number < 1_003; number++) events.over(refused);
     await events.stop(1_000);

@@ -10,7 +10,10 @@ const ofNode: EventHandler = {
 };
 
 describe('targets of events', () => {
-  const addresses = new TargetAddresses([ofNode], ({ body }) => ({ document: body.document, missing: [] }));
+  const addresses = new TargetAddresses([ofNode], {
+    reveal: ({ body }) => ({ document: body.document, missing: [] }),
+    headOf: (document) => document,
+  });
   addresses.swap([], { 'api:held': { kind: 'api', id: 'held' } as ApiObject });
   for (const [what, target, state] of [
     ['a handler of an API that does not run now is there, and gets nothing', 'handler:held:AuthFailure x', 'closed'],

@@ -11,13 +11,17 @@ const classic = { ...api, kind: 'classic', document: classicDefinition('orders',
 
 describe('a late check', () => {
   it('reads what the rules have let through, and judges nothing without them', async () => {
-    const { checkApi, loadRules } = createLateCheckApi();
+    const { checkApi, headOf, loadRules } = createLateCheckApi();
     const whole = createCheckApi();
     expect(checkApi(api, true).definition).to.deep.equal(whole(api).definition);
     for (const ask of [() => checkApi(api), () => checkApi(classic, true)]) {
       expect(ask).to.throw('the rules on API definitions are not loaded');
     }
+    expect(headOf(api.document)).to.equal(api.document);
+    expect(() => headOf(classic.document)).to.throw('are not loaded');
     await loadRules();
+    expect(headOf(api.document)).to.equal(api.document);
+    expect(headOf(classic.document)).to.have.property('openapi');
     expect(checkApi(api).definition).to.deep.equal(whole(api).definition);
     expect(checkApi(classic, true).definition).to.deep.equal(whole(classic).definition);
     const wrong = { ...api, document: { openapi: '3.0.3' } };
