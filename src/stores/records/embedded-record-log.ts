@@ -96,9 +96,11 @@ export class EmbeddedRecordLog implements RecordLog {
   async *read(consumer: ConsumerId, from: ReadFrom, signal: AbortSignal): AsyncGenerator<Delivery> {
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     this.#cleaning ??= setInterval(() => this.trim(), cleanEveryMs).unref();
+    // Where the end is now.
+    const start = this.#startOf(consumer, from);
     // A gateway only writes.
     const { LogReader } = await import('./embedded/log-reader.ts');
-    using reader = new LogReader(this.#options.directory, this.#startOf(consumer, from));
+    using reader = new LogReader(this.#options.directory, start);
     let pauseMs = busyPollMs;
     while (!stop.aborted) {
       let turnEnds = performance.now() + turnMs;
