@@ -135,7 +135,8 @@ export class Subscription {
     const { seed, prepare, log, clock } = this.#options;
     if (!seed) return;
     try {
-      const [answer] = await Promise.all([seed(), prepare?.()]);
+      await prepare?.();
+      const answer = await seed();
       this.#snapshot = hold(answer);
       this.#provenance = provenanceOf(answer);
       this.#currentMs = Math.min(Date.parse(answer.createdAt) || 0, clock.now());
@@ -199,7 +200,8 @@ export class Subscription {
   async #askSnapshot(): Promise<boolean> {
     const before = this.#snapshot;
     const { feed, prepare } = this.#options;
-    const [answer] = await Promise.all([feed.snapshot(this.#ending.signal), prepare?.()]);
+    await prepare?.();
+    const answer = await feed.snapshot(this.#ending.signal);
     if (!isSnapshot(answer)) throw malformed('the feed answered with something that is no snapshot');
     if (!isOvertaken(answer, before, this.#snapshot)) return this.#takeSnapshot(answer);
     this.#lastContactMs = this.#options.clock.monotonic();
