@@ -21,7 +21,8 @@ export const templatePort: TemplatePort = {
 
 const expressionOf = (compiled: RE2JS): TextExpression => ({
   group: (name) => compiled.namedGroups()[name],
-  matches: (text, limit) => {
+  size: compiled.programSize(),
+  matches: (text, limit, foundOne) => {
     const matcher = compiled.matcher(text);
     const found: TextMatch[] = [];
     let last = -1;
@@ -30,6 +31,7 @@ const expressionOf = (compiled: RE2JS): TextExpression => ({
       // As in Go: nothing, right behind a match, is none.
       if (start === end && start === last) continue;
       last = end;
+      foundOne(matcher.groupCount() + 1);
       const groups = Array.from({ length: matcher.groupCount() + 1 }, (_, index) => matcher.group(index) ?? undefined);
       found.push({ start, end, groups });
     }

@@ -39,7 +39,11 @@ export class Budget {
   spend(steps = 1): void {
     this.#steps += steps;
     if (this.#steps > this.limits.maxSteps) throw new TemplateFailure(`takes more than ${this.limits.maxSteps} steps`);
-    if (this.#steps < this.#nextLook) return;
+    if (this.#steps >= this.#nextLook) this.look();
+  }
+
+  /** At the clock: between pieces of work that steps say too little of. */
+  look(): void {
     this.#nextLook = this.#steps + lookEvery;
     if (this.#monotonicMs() - this.#startMs > this.limits.maxMs)
       throw new TemplateFailure(`takes longer than ${this.limits.maxMs} ms`);

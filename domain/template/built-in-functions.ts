@@ -1,11 +1,20 @@
 /** The functions that Go's templates have by themselves. */
 import { isEqualToAny, isLess } from './compare.ts';
 import { TemplateFailure } from './failure.ts';
-import { type FunctionTable, taking } from './functions.ts';
+import { type FunctionTable, type TemplateFunction, taking } from './functions.ts';
 import { text, whole } from './operands.ts';
 import { operandsText, sprint, sprintln } from './print.ts';
 import { printf } from './printf.ts';
 import { isDict, isList, isTrue, typeOf, type Value } from './value.ts';
+
+const escaping = (escaped: (value: string) => string): TemplateFunction =>
+  taking(0, undefined, (values, { budget }) => {
+    const from = operandsText(values, budget);
+    budget.make(from.length);
+    const result = escaped(from);
+    budget.make(result.length);
+    return result;
+  });
 
 export const builtInFunctions: FunctionTable = {
   // Operands behind the first that decides are not looked at: see the evaluator.
@@ -27,9 +36,9 @@ export const builtInFunctions: FunctionTable = {
   print: taking(0, undefined, (values, { budget }) => sprint(values, budget)),
   println: taking(0, undefined, (values, { budget }) => sprintln(values, budget)),
   printf: taking(1, undefined, ([format, ...values], { budget }) => printf(text(format), values, budget)),
-  html: taking(0, undefined, (values, { budget }) => html(operandsText(values, budget))),
-  js: taking(0, undefined, (values, { budget }) => js(operandsText(values, budget))),
-  urlquery: taking(0, undefined, (values, { budget }) => urlQuery(operandsText(values, budget))),
+  html: escaping((value) => html(value)),
+  js: escaping((value) => js(value)),
+  urlquery: escaping((value) => urlQuery(value)),
 };
 
 function lengthOf(value: Value): number {

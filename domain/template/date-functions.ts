@@ -43,12 +43,20 @@ function durationText(seconds: bigint): string {
   return seconds < 0n ? `-${parts}` : parts;
 }
 
+/** Of each letter of a layout a date may make several. */
+function dateIn(layout: Value, moment: Moment, { budget }: Run): string {
+  budget.spend(Math.ceil(text(layout).length / 4));
+  const result = dateText(moment, text(layout));
+  budget.make(result.length);
+  return result;
+}
+
 export const dateFunctions: FunctionTable = {
   now: taking(0, 0, (_, { port }) => new Moment(port.nowMs())),
-  date: taking(2, 2, ([layout, value], run) => dateText(momentOf(value, run), text(layout))),
+  date: taking(2, 2, ([layout, value], run) => dateIn(layout, momentOf(value, run), run)),
   dateInZone: taking(3, 3, ([layout, value, zone], run) => {
     const name = text(zone) === '' || text(zone) === 'Local' ? 'UTC' : text(zone);
-    return dateText(new Moment(momentOf(value, run).ms, isZone(name) ? name : 'UTC'), text(layout));
+    return dateIn(layout, new Moment(momentOf(value, run).ms, isZone(name) ? name : 'UTC'), run);
   }),
   dateModify: taking(2, 2, ([by, value], run) => {
     const { ms, zone } = momentOf(value, run);

@@ -45,7 +45,12 @@ export const isZone = (name: string): boolean => {
 
 export function dateText(moment: Moment, layout: string): string {
   const wall = wallOf(moment);
-  return layout.replace(chunk, (part) => partText(part, wall));
+  const known = new Map<string, string>();
+  return layout.replace(chunk, (part) => {
+    const text = known.get(part) ?? partText(part, wall);
+    known.set(part, text);
+    return text;
+  });
 }
 
 const two = (value: number): string => String(value).padStart(2, '0');

@@ -79,6 +79,7 @@ class Frame {
     let isEmpty = true;
     if (node.pipe.declared.length > 1 && typeof value === 'bigint')
       throw new TemplateFailure(`can't use ${value} to iterate over more than one variable`);
+    if (isDict(value)) this.#scene.run.budget.spend(value.size);
     for (const [key, element] of elementsOf(value)) {
       isEmpty = false;
       this.#scene.run.budget.spend();

@@ -1,4 +1,5 @@
 /** Functions with regular expressions (RE2 syntax, linear time). */
+import type { Budget } from './budget.ts';
 import { TemplateFailure } from './failure.ts';
 import { type FunctionTable, type Run, type TextExpression, type TextMatch, taking } from './functions.ts';
 import { text, whole } from './operands.ts';
@@ -17,22 +18,26 @@ function expressionOf(pattern: Value, { port, expressions, budget }: Run): TextE
 
 function matchesOf(pattern: Value, value: Value, limit: number, run: Run): readonly TextMatch[] {
   const expression = expressionOf(pattern, run);
-  run.budget.spend(Math.ceil(text(value).length / 16));
-  const found = limit === 0 ? [] : expression.matches(text(value), limit);
-  run.budget.spend(found.length);
-  return found;
+  const { budget } = run;
+  // All states of an expression may be alive at each letter, and each match may have looked at all that follows it.
+  budget.spend(Math.ceil(text(value).length * Math.max(1 / 16, expression.size / 64)));
+  if (limit === 0) return [];
+  return expression.matches(text(value), limit, (groups) => {
+    budget.spend(groups);
+    budget.look();
+  });
 }
 
 function replacedBy(
   [pattern, value]: readonly Value[],
   run: Run,
-  replacement: (found: TextMatch, expression: TextExpression) => string,
+  replacementOf: (expression: TextExpression) => (found: TextMatch) => string,
 ): string {
   const from = text(value);
   let [result, last] = ['', 0];
-  const expression = expressionOf(pattern, run);
+  const replacement = replacementOf(expressionOf(pattern, run));
   for (const found of matchesOf(pattern, value, -1, run)) {
-    const by = replacement(found, expression);
+    const by = replacement(found);
     run.budget.make(by.length + found.start - last);
     result += from.slice(last, found.start) + by;
     last = found.end;
@@ -40,14 +45,34 @@ function replacedBy(
   return result + from.slice(last);
 }
 
-/** `$1`, `${1}`, `$name`, `${name}` and `$$`; a group that is not there is empty. */
-const expanded = (template: string, { groups }: TextMatch, expression: TextExpression): string =>
-  template.replace(/\$(?:\$|\{(\w+)\}|(\w+))/g, (whole, braced?: string, plain?: string) => {
-    if (whole === '$$') return '$';
+/** Text, or the number of a group; one that is not there is empty. */
+type Part = string | number;
+
+/** `$1`, `${1}`, `$name`, `${name}` and `$$`: read once for all matches. */
+function partsOf(template: string, expression: TextExpression, budget: Budget): readonly Part[] {
+  const parts: Part[] = [];
+  let last = 0;
+  for (const found of template.matchAll(/\$(?:\$|\{(\w+)\}|(\w+))/g)) {
+    budget.spend();
+    const [whole, braced, plain] = found;
     const name = braced ?? plain ?? '';
     const number = /^\d+$/.test(name) ? Number(name) : expression.group(name);
-    return number === undefined ? '' : (groups[number] ?? '');
-  });
+    parts.push(template.slice(last, found.index), whole === '$$' ? '$' : (number ?? ''));
+    last = found.index + whole.length;
+  }
+  return [...parts, template.slice(last)].filter((part) => part !== '');
+}
+
+function expanded(parts: readonly Part[], { groups }: TextMatch, budget: Budget): string {
+  budget.spend(parts.length);
+  let result = '';
+  for (const part of parts) {
+    const one = typeof part === 'string' ? part : (groups[part] ?? '');
+    budget.make(one.length);
+    result += one;
+  }
+  return result;
+}
 
 function splitBy(values: readonly Value[], run: Run): readonly string[] {
   const [pattern, value, count] = values;
@@ -74,11 +99,14 @@ export const expressionFunctions: FunctionTable = {
   ),
   regexReplaceAll: taking(3, 3, (values, run) => {
     const template = text(values[2]);
-    return replacedBy(values, run, (found, expression) => expanded(template, found, expression));
+    return replacedBy(values, run, (expression) => {
+      const parts = partsOf(template, expression, run.budget);
+      return (found) => expanded(parts, found, run.budget);
+    });
   }),
   regexReplaceAllLiteral: taking(3, 3, (values, run) => {
     const literal = text(values[2]);
-    return replacedBy(values, run, () => literal);
+    return replacedBy(values, run, () => () => literal);
   }),
   regexSplit: taking(3, 3, splitBy),
 };

@@ -11,8 +11,10 @@ export type TextMatch = {
 
 /** A regular expression in RE2 syntax. */
 export type TextExpression = {
-  /** `limit` below 0: all. */
-  readonly matches: (text: string, limit: number) => readonly TextMatch[];
+  /** What a letter of the text costs at most, compared with other expressions. */
+  readonly size: number;
+  /** `limit` below 0: all. `found` is told of each before it is made, and throws when it is one too many. */
+  readonly matches: (text: string, limit: number, found: (groups: number) => void) => readonly TextMatch[];
   /** Number of a group by its name. */
   readonly group: (name: string) => number | undefined;
 };

@@ -72,7 +72,10 @@ export const otherFunctions: FunctionTable = {
   kindOf: taking(1, 1, ([value]) => kindOf(value)),
   kindIs: taking(2, 2, ([kind, value]) => kindOf(value) === text(kind)),
   typeOf: taking(1, 1, ([value]) => typeOf(value)),
-  b64enc: taking(1, 1, ([value], { port }) => port.toBase64(text(value))),
+  b64enc: taking(1, 1, ([value], { port, budget }) => {
+    budget.make(text(value).length * 2);
+    return port.toBase64(text(value));
+  }),
   b64dec: taking(1, 1, ([value], { port }) => decoded('b64dec', port.fromBase64(text(value)))),
   b32enc: taking(1, 1, ([value], { budget }) => {
     budget.make(text(value).length * 2);

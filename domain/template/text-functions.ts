@@ -7,7 +7,11 @@ import { byCodePoint, type Value } from './value.ts';
 import { camelCase, initials, kebabCase, snakeCase, titleCase, untitle, wrapped } from './words.ts';
 
 const change = (make: (value: string) => string): TemplateFunction =>
-  taking(1, 1, ([value], { budget }) => made(make(text(value)), budget));
+  taking(1, 1, ([value], { budget }) => {
+    // Letters are changed one by one.
+    budget.spend(Math.ceil(text(value).length / 8));
+    return made(make(text(value)), budget);
+  });
 
 /** The last operand is worked on with the one before. */
 const changeBy = (make: (by: string, value: string) => Value): TemplateFunction =>
@@ -71,7 +75,10 @@ function splitAt(separator: string, count: number, value: string): readonly stri
 }
 
 /** Parts by their numbers: `_0`, `_1`. */
-const numbered = (parts: readonly string[]): Value => new Map(parts.map((part, index) => [`_${index}`, part]));
+function numbered(parts: readonly string[], budget: Budget): Value {
+  budget.spend(parts.length);
+  return new Map(parts.map((part, index) => [`_${index}`, part]));
+}
 
 const present = (values: readonly Value[]): readonly Value[] =>
   values.filter((value) => value !== undefined && value !== null);
@@ -142,9 +149,11 @@ export const textFunctions: FunctionTable = {
     budget.make((text(value).length / Math.max(1, whole(width)) + 1) * text(separator).length + text(value).length);
     return wrapped(text(value), whole(width), text(separator), true);
   }),
-  split: taking(2, 2, ([separator, value]) => numbered(splitAt(text(separator), -1, text(value)))),
+  split: taking(2, 2, ([separator, value], { budget }) => numbered(splitAt(text(separator), -1, text(value)), budget)),
   splitList: changeBy((separator, value) => splitAt(separator, -1, value)),
-  splitn: taking(3, 3, ([separator, count, value]) => numbered(splitAt(text(separator), whole(count), text(value)))),
+  splitn: taking(3, 3, ([separator, count, value], { budget }) =>
+    numbered(splitAt(text(separator), whole(count), text(value)), budget),
+  ),
   join: taking(2, 2, ([separator, values], { budget }) => joined(texts(values, budget), text(separator), budget)),
   sortAlpha: taking(1, 1, ([values], { budget }) => sorted(texts(values, budget), budget)),
   toString: taking(1, 1, ([value], { budget }) => anyText(value, budget)),

@@ -49,6 +49,16 @@ const greedy: readonly (readonly [name: string, template: string, failure: RegEx
   ['a map in itself, copied', '{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ deepCopy $d }}', /deeper than 64/],
   ['deep JSON', '{{ fromJson (repeat 600 "[" | cat (repeat 600 "]") | nospace) }}', /no JSON/],
   ['JSON that is too deep', '{{ fromJson (print (repeat 600 "[") (repeat 600 "]")) }}', /deeper than 512/],
+  ['groups in every match', '{{ regexReplaceAll "a" (repeat 5000 "a") (repeat 20000 "$9") }}', /steps/],
+  ['groups of every match', '{{ regexFindAll (print (repeat 900 "()") "a") (repeat 5000 "a") -1 }}', /steps/],
+  ['an expression of many states', '{{ regexMatch (repeat 20 "((a{0,30}){0,30})") (repeat 20000 "a") }}', /steps/],
+  ['a long layout', '{{ date (repeat 1100000 "2006") now }}', /steps/],
+  ['a layout that grows', '{{ date (repeat 100 (repeat 37000 "Z07")) now }}', /too much text|steps/],
+  ['parts by numbers', '{{ split "" (repeat 1000000 "a") | len }}{{ split "" (repeat 999999 "b") | len }}', /steps/],
+  ['a map that is gone through', `{{ $d := split "" (repeat 600000 "a") }}{{ range $d }}{{ break }}{{ end }}`, /steps/],
+  ['escapes of escapes', `{{ repeat 5000000 "'" ${'| js '.repeat(6)}| len }}`, /too much text/],
+  ['base64 of base64', `{{ repeat 5000000 "x" ${'| b64enc '.repeat(9)}| len }}`, /too much text/],
+  ['other words', '{{ title (repeat 9000000 "a ") }}', /steps/],
   ['a separator', '{{ join (repeat 1000000 "x") (until 1000) }}', /too much text/],
 ];
 
@@ -88,12 +98,21 @@ describe('a template that is slow to look at', () => {
     ['a directive without end', `{{ printf "%${'0'.repeat(60_000)}" }}`],
     ['a layout of digits', `{{ toDate "${'1'.repeat(150)}" "${'1'.repeat(300)}x" }}`],
     ['blocks in templates in blocks', nestedTemplates()],
+    ['a zone in every place', '{{ dateInZone (repeat 20000 "MST") now "Europe/Zurich" | len }}'],
   ];
   for (const [name, template] of slow)
     it(`comes to an end: ${name}`, () => {
       const outcome = outcomeOf(template, {}, { limits: { maxSteps: 100_000 } });
       expect(outcome).to.have.any.keys('text', 'failure');
     });
+});
+
+it('a template whose matches each look at all that follows is ended by the clock', () => {
+  const quadratic = '{{ regexFindAll "a.*b|a" (repeat 90000 "a") -1 | len }}';
+  const outcome = outcomeOf(quadratic, {}, { port: templatePort, limits: { maxMs: 100 } });
+  expect(outcome)
+    .to.have.property('failure')
+    .that.matches(/longer than 100 ms/);
 });
 
 /** As deep as both limits allow. */
