@@ -8,13 +8,21 @@ import { shownHeaders, shownTarget } from '../http/credentials.ts';
 import { HeaderNames, headerValues, type RawHeaders, withoutHeaders } from '../http/headers.ts';
 import { codingsOf, decoded } from './decode.ts';
 import { type JsonPath, jsonPath, withoutPaths } from './json-paths.ts';
-import { secretsOf, withoutBeginnings, withoutSecrets } from './repeated-secrets.ts';
+import {
+  type OfApi,
+  type OwnSecrets,
+  ownSecrets,
+  secretsOf,
+  withoutBeginnings,
+  withoutSecrets,
+} from './repeated-secrets.ts';
 
 /** The rules of an API, taken apart once. */
 export type DetailPlan = {
   readonly rules: DetailRules;
   readonly authentication: ApiDefinition['authentication'];
   readonly hidden: HeaderNames;
+  readonly own: OwnSecrets;
   readonly paths: readonly JsonPath[];
   readonly isKept: (contentType: string) => boolean;
 };
@@ -26,14 +34,19 @@ export type SeenExchange = {
   readonly response: Message | undefined;
   /** That let the request in; '' when there was none. */
   readonly credential: string;
+  /** Values of hidden headers that the API has added for its upstream. */
+  readonly added: readonly string[];
 };
 
-export const planOf = (rules: DetailRules, authentication: DetailPlan['authentication']): DetailPlan => ({
-  ...{ rules, authentication },
-  hidden: new HeaderNames(rules.redactHeaders),
-  paths: rules.redactJson.map(jsonPath),
-  isKept: mediaTypes(rules.contentTypes),
-});
+export function planOf(rules: DetailRules, api: OfApi): DetailPlan {
+  const hidden = new HeaderNames(rules.redactHeaders);
+  return {
+    ...{ rules, authentication: api.authentication, hidden },
+    own: ownSecrets(api, hidden),
+    paths: rules.redactJson.map(jsonPath),
+    isKept: mediaTypes(rules.contentTypes),
+  };
+}
 
 function mediaTypes(types: readonly string[]): DetailPlan['isKept'] {
   const forms = types.map((type) => type.toLowerCase().split('*'));
@@ -59,11 +72,11 @@ function fits([first = '', ...between]: readonly string[], text: string): boolea
 }
 
 export async function writtenDetail(
-  { request, response, credential }: SeenExchange,
+  { request, response, credential, added }: SeenExchange,
   plan: DetailPlan,
 ): Promise<WrittenDetail> {
   const { start, target, end } = request;
-  const secrets = secretsOf({ ...request, credential }, plan);
+  const secrets = secretsOf({ ...request, credential, added }, plan);
   const line = `${start}${shownTarget(target, plan.authentication)}${end}`;
   const asked = await written({ ...request, start: line }, plan, { side: 'req', secrets });
   const answered = response ? await written(response, plan, { side: 'res', secrets }) : nothing;

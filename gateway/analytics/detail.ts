@@ -29,7 +29,7 @@ export function routeDetail(definition: ApiDefinition, surroundings: DetailSurro
   const organisation = enforceOrgDetail ? organisationOf(orgId) : undefined;
   const isAsked = ({ access }: Context): boolean =>
     recordsDetail || access?.isDetailed === true || (organisation?.records?.detail ?? detail.enabled);
-  const plan = planOf(rules, authentication);
+  const plan = planOf(rules, definition);
   const begin: RouteDetail['begin'] = (context) =>
     context.upgrade === undefined && isAsked(context) && isSampled(context, rules) ? copiesOf(rules, budget) : null;
   return {
@@ -70,6 +70,9 @@ function pending(context: Context, copies: Detail, plan: DetailPlan): PendingDet
       body: response,
     },
     credential: token,
+    added: context.headers.filter(
+      (_, index) => index % 2 === 1 && plan.own.headers.has(context.headers[index - 1] ?? ''),
+    ),
   };
   return {
     bytes: heldBytes(seen, plan.rules),

@@ -1,32 +1,64 @@
-/** What a request had to hide, wherever it stands once more: upstreams repeat what they were sent, in bodies and headers. */
+/** What a request had to hide, and what its API adds to it, wherever it stands once more: upstreams repeat what they were sent, in bodies and headers. */
 import type { ApiDefinition } from '../../domain/api/definition.ts';
+import { userInfoOf } from '../../domain/secret-destinations.ts';
+import { parameterAt, secretParameters } from '../../domain/secret-parameters.ts';
 import { mask } from '../../domain/secret-places.ts';
 import { isHiddenHeader } from '../http/credentials.ts';
-import type { HeaderNames, RawHeaders } from '../http/headers.ts';
+import { HeaderNames, type RawHeaders } from '../http/headers.ts';
+import { percentDecoded } from '../http/percent.ts';
 
 type Seen = {
   readonly target: string;
   readonly headers: RawHeaders;
   /** The credential that let the request in; '' when there was none. */
   readonly credential: string;
+  /** Hidden headers that the API has added for its upstream. */
+  readonly added: readonly string[];
 };
 
-type Hiding = { readonly authentication: ApiDefinition['authentication']; readonly hidden: HeaderNames };
+/** What an API sends to its upstream by itself. `texts`: in all their forms; `headers`: those whose values are hidden. */
+export type OwnSecrets = { readonly texts: readonly string[]; readonly headers: HeaderNames };
+
+export type OfApi = Partial<Pick<ApiDefinition, 'upstream' | 'requestHeaders'>> & {
+  readonly authentication?: ApiDefinition['authentication'];
+};
+
+type Hiding = {
+  readonly own: OwnSecrets;
+  readonly authentication: ApiDefinition['authentication'];
+  readonly hidden: HeaderNames;
+};
 
 /** Shorter words cannot be told from the words around them. */
 const shortestCredential = 8;
 const shortestValue = 12;
-/** Of one request. */
+/** Of what a client sends in one request. */
 const mostSecrets = 32;
+
+/** Those of the address of the upstream, and the headers that the definition adds. */
+export function ownSecrets({ upstream, requestHeaders, authentication }: OfApi, hidden: HeaderNames): OwnSecrets {
+  const url = upstream?.url ?? '';
+  const [name = '', ...password] = percentDecoded(userInfoOf(url) ?? '').split(':');
+  const basic = Buffer.from(`${name}:${password.join(':')}`).toString('base64');
+  const parameters = secretParameters(url).map((step) => parameterAt(url, step));
+  const texts = [basic, password.join(':') || name, ...parameters.flatMap((one) => [one, percentDecoded(one)])];
+  const names = (requestHeaders?.add ?? []).map(({ name }) => name);
+  return {
+    texts: [...new Set(texts.flatMap(longForms))],
+    headers: new HeaderNames(names.filter((name) => isHiddenHeader(name, authentication, hidden))),
+  };
+}
 
 /** The longest first, so that none leaves a part of another one. */
 export function secretsOf(
-  { target, headers, credential }: Seen,
-  { authentication, hidden }: Hiding,
+  { target, headers, credential, added }: Seen,
+  { authentication, hidden, own }: Hiding,
 ): readonly string[] {
-  const found = new Set<string>(credential.length >= shortestCredential ? formsOf(credential) : []);
+  // First of all, so that no client crowds them out.
+  const found = new Set([credential, ...added.flatMap((value) => [value, lastWord(value)])].flatMap(longForms));
+  const most = found.size + mostSecrets;
   const add = (value: string): void => {
-    if (value.length < shortestValue || found.size >= mostSecrets) return;
+    if (value.length < shortestValue || found.size >= most) return;
     for (const form of formsOf(value)) found.add(form);
   };
   for (const { query } of authentication?.sources ?? []) {
@@ -38,15 +70,20 @@ export function secretsOf(
     // The whole, a credential behind its scheme, and the values of cookies.
     add(value);
     if (/cookie$/i.test(name)) for (const pair of value.split(';')) add(pair.slice(pair.indexOf('=') + 1).trim());
-    else add(value.slice(value.lastIndexOf(' ') + 1));
+    else add(lastWord(value));
   }
-  return [...found].toSorted((a, b) => b.length - a.length);
+  return [...found, ...own.texts].toSorted((a, b) => b.length - a.length);
 }
 
 const parametersOf = (target: string): URLSearchParams => {
   const start = target.indexOf('?');
   return new URLSearchParams(start < 0 ? '' : target.slice(start + 1));
 };
+
+/** A credential behind its scheme. */
+const lastWord = (value: string): string => value.slice(value.lastIndexOf(' ') + 1);
+
+const longForms = (value: string): readonly string[] => (value.length >= shortestCredential ? formsOf(value) : []);
 
 /** As it stands where a letter is a byte, where it is a text, in an address, and in JSON. */
 const formsOf = (value: string): readonly string[] => [

@@ -1,7 +1,7 @@
 /** What is known of a client connection: its address, whether it is a trusted proxy, and how far its bytes were counted. */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { plainAddress, trustedNetworks } from './trusted-networks.ts';
+import { plainAddress, type Trusts, trustedNetworks } from './trusted-networks.ts';
 
 /** `Host` as sent, in the form in which hosts are compared (undefined when it is none), and the port that it asks for. */
 export type Host = { readonly sent: string; readonly name: string | undefined; readonly port: string };
@@ -11,6 +11,8 @@ const noHost: Host = { sent: '', name: undefined, port: '' };
 export type Connection = {
   readonly address: string;
   readonly isTrusted: boolean;
+  /** Of the addresses that a trusted one names. */
+  readonly trusts: Trusts;
   readonly isTls: boolean;
   /** The host of its last request, taken apart; most connections ask for one only. */
   host: Host;
@@ -32,6 +34,7 @@ export function createConnections(trustedProxies: readonly string[]): (socket: S
     const connection = {
       address,
       isTrusted: trusts(address),
+      trusts,
       isTls: (socket as Partial<TLSSocket>).encrypted === true,
       host: noHost,
       isDoomed: false,

@@ -5,7 +5,7 @@ import type { Connection, Host } from './connections.ts';
 import type { RefusalCode } from './errors.ts';
 import { HeaderNames, headerValue, headerValues, kind, kindOf, namedByConnection, withoutHeaders } from './headers.ts';
 import { normalPath } from './path.ts';
-import { plainAddress } from './trusted-networks.ts';
+import { clientIn, plainAddress } from './trusted-networks.ts';
 
 export type Head = {
   readonly method: string;
@@ -174,12 +174,11 @@ function partsOf(host: string, isTls: boolean): Omit<Host, 'sent'> {
   return { name: name?.endsWith('.') ? name.slice(0, -1) || undefined : name, port };
 }
 
-/** `X-Real-IP` when it parses, else the leftmost of `X-Forwarded-For`; a trusted proxy is believed. */
-function claimedAddress({ forwarded }: Fields, { address }: Connection): string {
+/** `X-Real-IP` when it parses, else whom the chain of `X-Forwarded-For` names: a trusted proxy is believed, its client is not. */
+function claimedAddress({ forwarded }: Fields, { address, trusts }: Connection): string {
   const real = headerValue(forwarded, 'x-real-ip')?.trim();
   if (real && isIP(real) > 0) return plainAddress(real);
-  const first = headerValue(forwarded, 'x-forwarded-for')?.split(',', 1)[0]?.trim();
-  return first && isIP(first) > 0 ? plainAddress(first) : address;
+  return clientIn(headerValues(forwarded, 'x-forwarded-for').join(','), trusts) ?? address;
 }
 
 const replaced = new HeaderNames(['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-port']);

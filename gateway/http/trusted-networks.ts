@@ -21,4 +21,18 @@ export function trustedNetworks(entries: readonly string[]): Trusts {
 export const plainAddress = (address: string): string =>
   address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 
+/** Each proxy adds whom it was asked by: the last one that is no proxy of ours is the client. Before it anybody may have written. */
+export function clientIn(forwardedFor: string, trusts: Trusts): string | undefined {
+  const chain = forwardedFor
+    .split(',')
+    .map((hop) => addressOf(hop.trim()))
+    .filter((address) => address !== '');
+  const client = chain.findLast((address) => !trusts(address)) ?? chain[0];
+  return client !== undefined && isIP(client) > 0 ? client : undefined;
+}
+
+/** Some proxies write the port as well. */
+const addressOf = (hop: string): string =>
+  plainAddress(/^\[(?<v6>[^\]]+)\]/.exec(hop)?.groups?.['v6'] ?? hop.replace(/^(\d+(?:\.\d+){3}):\d+$/, '$1'));
+
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');

@@ -152,7 +152,9 @@ const gateway = group('The data plane.', {
     'seconds',
     'Readiness fails when the configuration has not been confirmed for so long; the gateway goes on serving. 0 is never, else at least 1m: the feed confirms twice a minute.',
   ),
-  trusted_proxies: texts('Networks (CIDR) or addresses whose `X-Forwarded-*` headers count.'),
+  trusted_proxies: texts(
+    'Networks (CIDR) or addresses whose `X-Forwarded-*` headers count, and `X-Real-IP`, which they have to set or take away. The client is the last address in `X-Forwarded-For` that is none of them.',
+  ),
   max_header_bytes: size('32KiB', 1024, 'Largest header section of a request; a larger one is a 431.'),
   max_url_bytes: size('8KiB', 256, 'Longest request target; a longer one is a 414.'),
   underscore_headers: oneOf(

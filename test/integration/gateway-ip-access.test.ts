@@ -56,6 +56,19 @@ describe('an API with lists of addresses', () => {
     });
   }
 
+  const chains: readonly [name: string, chain: string, status: number][] = [
+    ['written by a client, with its address behind it', '10.0.0.1, 192.0.2.7', 403],
+    ['of a client that may', '192.0.2.7, 10.0.0.1', 200],
+    ['with proxies of ours', '10.0.0.1, 192.0.2.7, 127.0.0.9', 403],
+    ['of a client that may, with a port', '10.0.0.1:4711', 200],
+  ];
+  for (const [name, chain, status] of chains) {
+    it(`believes of a chain of addresses what a proxy of ours wrote: ${name}`, async () => {
+      await put({ allow: ['10.0.0.1'] });
+      expect((await ask(chain)).status).to.equal(status);
+    });
+  }
+
   it('says why, to browsers too, and records it', async () => {
     await put({ allow: ['10.0.0.1'] });
     const answer = await ask('10.0.0.2', { headers: { origin: 'https://a.example' } }, '/api/refused');

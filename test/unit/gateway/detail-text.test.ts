@@ -26,11 +26,11 @@ async function written({ headers = json, body = '', target = '/a', secret = '', 
   const seen: SeenExchange = {
     request: { start: 'POST ', target, end: ' HTTP/1.1', headers, body: copied },
     response: { start: 'HTTP/1.1 200 OK', headers, body: copied },
-    credential: secret,
+    ...{ credential: secret, added: [] },
   };
   const detail = await writtenDetail(
     seen,
-    planOf({ ...defaultRecording.detail, ...given.rules }, given.authentication),
+    planOf({ ...defaultRecording.detail, ...given.rules }, { authentication: given.authentication }),
   );
   const [request, response] = [detail.raw_request, detail.raw_response].map((text) =>
     Buffer.from(text, 'base64').toString(),
@@ -52,8 +52,8 @@ describe('the detail of a record', () => {
   it('is empty where there was no answer', async () => {
     const body = { bytes: Buffer.alloc(0), total: 0 };
     const request = { start: 'GET ', target: '/', end: ' HTTP/1.1', headers: [], body };
-    const plan = planOf(defaultRecording.detail, undefined);
-    const detail = await writtenDetail({ request, response: undefined, credential: '' }, plan);
+    const plan = planOf(defaultRecording.detail, {});
+    const detail = await writtenDetail({ request, response: undefined, credential: '', added: [] }, plan);
     expect(detail.raw_response).to.equal('');
   });
 
