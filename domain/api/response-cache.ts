@@ -32,7 +32,7 @@ export function readCache(document: ApiDocument, middleware: JsonObject): CacheR
 }
 
 /** Headers that tell one caller something of itself, or of its request, are for nobody else. */
-const tellsCaller = /\$svc_(?:meta\.|context\.(?:token|remote_addr|headers_|cookies_|request_data))/;
+const tellsCaller = /\$svc_(?:meta\.|context\.(?:token|remote_addr|headers_|cookies_|request_data|quota_|rate_limit_))/;
 
 /** Whether an answer is for every caller: what is kept has the headers of the API's own in it. */
 export function isShared(middleware: JsonObject): boolean {

@@ -13,6 +13,8 @@ import {
 import { classicDefinition, laidOver } from '../support/classic-definitions.ts';
 import { apiFor } from '../support/gateway-start.ts';
 
+type Asked = Awaited<ReturnType<CachedGateway['ask']>>;
+
 const shared = { ...allSafe, scope: 'shared' };
 
 /** A request whose Host a client chooses. */
@@ -112,6 +114,22 @@ describe('callers of a cache', () => {
       const names = [];
       for (const key of ['first', 'second']) names.push((await cached.ask(...as(key))).headers.get('x-alias'));
       expect(names).to.deep.equal(['a', 'b']);
+    });
+
+    it('are not told where another one stands with its limits', async () => {
+      await give('first', { quota_max: 9, quota_renewal_rate: 3_600 });
+      await give('second', { quota_max: 5, quota_renewal_rate: 3_600 });
+      const transform = { enabled: true, add: [{ name: 'X-Left', value: '$svc_context.quota_remaining' }] };
+      const contextVariables = { enabled: true };
+      const told = async (where: string, header: (answer: Asked) => string | null) => {
+        await cached.serve(shared, { ...byKey, global: { contextVariables, [where]: transform } });
+        const found = [];
+        for (const key of ['first', 'second']) found.push(header(await cached.ask(...as(key))));
+        return found;
+      };
+      expect(await told('transformResponseHeaders', ({ headers }) => headers.get('x-left'))).to.deep.equal(['8', '4']);
+      cached.reply = (request, response) => response.end(request.headers['x-left']);
+      expect(await told('transformRequestHeaders', ({ body }) => body)).to.deep.equal(['7', '3']);
     });
 
     const refusals: readonly [name: string, change: () => Promise<unknown>, status: number, parts?: Parts][] = [
@@ -224,11 +242,29 @@ describe('callers of a cache', () => {
       const told = [
         ...[{ 'x-forwarded-proto': 'https' }, { 'x-forwarded-proto': 'http' }, { 'x-forwarded-host': 'other' }],
         ...[{ 'x-forwarded-prefix': '/evil' }, { forwarded: 'host=evil' }],
+        ...[{ 'x-host': 'evil' }, { 'x-original-host': 'evil' }, { 'front-end-https': 'on' }],
       ];
       expect(
         new Set(await cached.bodies(...told.map((one) => withHeaders(one as Record<string, string>)))).size,
-      ).to.equal(5);
-      expect(cached.count).to.equal(before + 5);
+      ).to.equal(8);
+      expect(cached.count).to.equal(before + 8);
+    });
+
+    it('get nothing that was made for a header whose name an upstream may read with dashes', async () => {
+      await cached.serve({ ...shared, cacheByHeaders: ['X-Tenant'] });
+      const asked = [{ X_Tenant: 'b' }, { X_HTTP_Method_Override: 'DELETE' }, {}, { X_Tenant: 'b' }];
+      expect(await cached.bodies(...asked.map((one) => withHeaders(one as Record<string, string>)))).to.deep.equal([
+        ...['answer 1', 'answer 2', 'answer 3', 'answer 1'],
+      ]);
+    });
+
+    it('get nothing that was made for a path that another one wrote otherwise, where the upstream is told of it', async () => {
+      const add = [{ name: 'X-Path', value: '$svc_context.path' }];
+      await cached.serve(shared, {
+        global: { contextVariables: { enabled: true }, transformRequestHeaders: { enabled: true, add } },
+      });
+      cached.reply = (request, response) => response.end(request.headers['x-path']);
+      expect(await cached.bodies(['/a/%78'], ['/a/x'])).to.deep.equal(['/a/%78', '/a/x']);
     });
 
     it('have answers of their own for each host that a transform asks the upstream for', async () => {

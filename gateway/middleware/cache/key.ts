@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { CacheRules, HeaderTransform } from '../../../domain/api/definition.ts';
 import type { Context } from '../../http/context.ts';
-import { headerValue, headerValues, kind, kindOf, type RawHeaders } from '../../http/headers.ts';
+import { HeaderNames, headerValue, headerValues, kind, kindOf, type RawHeaders } from '../../http/headers.ts';
 
 /** What of the key is the same for every request of an API. */
 export type KeyPlan = {
@@ -25,12 +25,15 @@ export const keyPlan = ({ rules, transform, prefix }: ApiParts): KeyPlan => ({
   headers: [...new Set([...rules.byHeaders, ...callersHeaders(transform)])].toSorted(),
 });
 
-/** Headers that the gateway fills with what it knows of the caller: they reach the upstream, and so its answer. */
+/**
+ * Headers that the gateway fills with what it knows of the caller, or with the path as the caller wrote it: they reach the
+ * upstream, and so its answer.
+ */
 const callersHeaders = (transform: HeaderTransform | undefined): readonly string[] =>
   (transform?.add ?? []).filter(({ value }) => namesCaller(value)).map(({ name }) => name.toLowerCase());
 
 const namesCaller = (value: string): boolean =>
-  /\$svc_(?:meta\.|context\.(?:token|headers_|cookies_|request_data))/.test(value);
+  /\$svc_(?:meta\.|context\.(?:token|headers_|cookies_|request_data|path|quota_|rate_limit_))/.test(value);
 
 /** `epoch`: of the API, so that what was asked for before a flush is not found after it. */
 export function requestKey(plan: KeyPlan, context: Context, epoch: number, bodyHash: string): string {
@@ -38,6 +41,7 @@ export function requestKey(plan: KeyPlan, context: Context, epoch: number, bodyH
   const parts = [String(epoch), head.method, head.host.toLowerCase(), upstreamHost, head.path, query, bodyHash];
   if (!plan.isShared) parts.push(...callerOf(context));
   parts.push(forwardedAs(headers));
+  if (head.hasUnderscore) parts.push(underscored(headers));
   for (const name of plan.headers) parts.push(valueSeen(context, name) ?? '-');
   return digest(plan.prefix + lengthPrefixed(parts));
 }
@@ -57,15 +61,30 @@ function callerOf({ access, alongside, head, headers }: Context): readonly strin
   return [who.join(' '), ...['authorization', 'cookie'].map((name) => valueSent(headers, name) ?? '-')];
 }
 
+/** Anybody may write them, and some upstreams take host or scheme from them. */
+const alsoForwarded = new HeaderNames([
+  ...['x-host', 'x-original-host', 'x-http-host-override', 'x-scheme', 'x-url-scheme', 'front-end-https'],
+]);
+
 /** What the upstream is told of how the client came, but for who it is: links and redirects are made from it. */
 function forwardedAs(headers: RawHeaders): string {
   let told = '';
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
-    if (kindOf(name) !== kind.forwarded) continue;
+    if (kindOf(name) !== kind.forwarded && !alsoForwarded.has(name)) continue;
     const lowerCase = name.toLowerCase();
     if (lowerCase === 'x-forwarded-for' || lowerCase === 'x-real-ip') continue;
     told += lengthPrefixed([lowerCase, headers[i + 1] as string]);
+  }
+  return told;
+}
+
+/** Many an upstream takes them for names with dashes, by which it may tell answers apart, or read another method. */
+function underscored(headers: RawHeaders): string {
+  let told = '';
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (name.includes('_')) told += lengthPrefixed([name.toLowerCase(), headers[i + 1] as string]);
   }
   return told;
 }
