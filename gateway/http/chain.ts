@@ -1,5 +1,6 @@
 /** Runs a context through an array of steps. Awaits only when a step gave a promise; a step that throws is an internal error. */
 
+import { BodyStalled, BodyTooLarge } from './body.ts';
 import type { Context, Step } from './context.ts';
 import type { Answer } from './errors.ts';
 
@@ -44,7 +45,16 @@ function goOnLater(
       else ended(context, answer);
     },
     (error: unknown) => {
-      if (!context.isOver) ended(context, context.refuse('internal_error'), error);
+      if (context.isOver) return;
+      const answer = bodyRefusal(context, error);
+      if (answer) ended(context, answer);
+      else ended(context, context.refuse('internal_error'), error);
     },
   );
+}
+
+/** A step that reads the body waits for its client, whose fault is none of the step. */
+function bodyRefusal(context: Context, error: unknown): Answer | undefined {
+  if (error instanceof BodyTooLarge) return context.refuse('body_too_large');
+  return error instanceof BodyStalled ? context.refuse('client_gone', [], { details: 'client_stalled' }) : undefined;
 }
