@@ -52,8 +52,14 @@ export function openTrust({ file, isGiven, log }: TrustOptions): Trust {
       demandKey(answer.keyId);
       demand(areSignedSecrets(answer, key), 'the secrets of the snapshot');
       if (!pinned) {
-        await pin(file, answer.publicKey);
+        // Before it is written: another answer may come meanwhile, and two keys are one too many.
         pinned = { publicKey: answer.publicKey, keyId: answer.keyId };
+        try {
+          await pin(file, answer.publicKey);
+        } catch (error) {
+          pinned = undefined;
+          throw error;
+        }
         log.info('the key of the management plane is pinned', { file, keyId: answer.keyId });
       }
       return signed;

@@ -97,6 +97,14 @@ describe('the feed over HTTP, at the gateway', () => {
     expect(existsSync(keyFile())).to.equal(false);
   });
 
+  it('believes one key when two sign the first answers, which come at the same time', async () => {
+    const trust = openTrust({ file: keyFile(), isGiven: false, log });
+    const asked = [signer, newSigner()].map((one) => trust.checkSnapshot(signed(one, current)));
+    const ends = await Promise.allSettled(asked);
+    expect(ends.map(({ status }) => status).toSorted()).to.deep.equal(['fulfilled', 'rejected']);
+    expect(readFileSync(keyFile(), 'utf8')).to.equal(signer.publicKey);
+  });
+
   it('does not start with a key that was given and cannot be read', () => {
     const file = folder.file('given.pem');
     expect(() => openTrust({ file, isGiven: true, log })).to.throw(/given\.pem cannot be read as a public key/);
