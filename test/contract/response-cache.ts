@@ -46,6 +46,15 @@ export const cacheLaws: readonly CacheLaw[] = [
     },
   },
   {
+    name: 'counts many short headers for what they cost',
+    check: (open) => {
+      const cache = open(large, { nowMs: 0 });
+      const headers = Array.from({ length: 20_000 }, () => 'a');
+      cache.put('k', { ...answer('one'), headers } as KeptAnswer, terms());
+      expect(cache.standing().bytes).to.be.within(400_000, large);
+    },
+  },
+  {
     name: 'lets go first of what was not used for longest',
     check: (open) => {
       const cache = open(5_000, { nowMs: 0 });

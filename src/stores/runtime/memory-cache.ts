@@ -16,6 +16,8 @@ type Slot = {
 
 /** What an entry costs beside its texts and its body. */
 const slotBytes = 512;
+/** What a text costs beside its letters. */
+const textBytes = 32;
 
 export function memoryCache({ maxBytes, monotonic }: MemoryCacheOptions): ResponseCache {
   // A map keeps the order in which its keys came: the first one was not used for longest.
@@ -70,5 +72,5 @@ export function memoryCache({ maxBytes, monotonic }: MemoryCacheOptions): Respon
 function sizeOf(key: string, entry: KeptEntry): number {
   const texts = entry.kind === 'answer' ? entry.headers : entry.names;
   const body = entry.kind === 'answer' ? entry.body.byteLength : 0;
-  return texts.reduce((sum, { length }) => sum + length, slotBytes + key.length + body);
+  return texts.reduce((sum, { length }) => sum + textBytes + length, slotBytes + key.length + body);
 }
