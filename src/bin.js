@@ -13,7 +13,22 @@ function run() {
   // A checkout runs its sources; Node strips no types inside node_modules, so the package runs what was built.
   const source = new URL('./main.ts', import.meta.url);
   const entry = existsSync(source) ? source : new URL('../dist/src/main.js', import.meta.url);
+  findAtOnce(entry);
   return import(entry.href).then((main) => main.main());
+}
+
+/** Files of the product name each other in full: that each is looked for first is a tenth of the time of a start. */
+function findAtOnce(entry) {
+  const root = new URL('..', entry).href;
+  const [ending, format] = entry.pathname.endsWith('.ts') ? ['.ts', 'module-typescript'] : ['.js', 'module'];
+  nodeModule.registerHooks({
+    resolve(specifier, context, next) {
+      const isOwn =
+        specifier.startsWith('.') && specifier.endsWith(ending) && String(context.parentURL).startsWith(root);
+      if (!isOwn) return next(specifier, context);
+      return { url: new URL(specifier, context.parentURL).href, format, shortCircuit: true };
+    },
+  });
 }
 
 /**
