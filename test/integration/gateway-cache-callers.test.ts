@@ -203,10 +203,14 @@ describe('callers of a cache', () => {
     it('are told apart by their address and by what they show to the upstream', async () => {
       await cached.serve();
       const from = (address: string, headers = {}) => withHeaders({ 'x-real-ip': address, ...headers });
-      const asked = [from('192.0.2.1'), from('192.0.2.2'), from('192.0.2.1', { cookie: 'user=a' })];
-      expect(await cached.bodies(...asked, ...asked)).to.deep.equal([
-        ...['answer 1', 'answer 2', 'answer 3', 'answer 1', 'answer 2', 'answer 3'],
-      ]);
+      const shown = ['cookie', 'x-api-key', 'X-Auth-User', 'x-token', 'x-session-id'];
+      const asked = [
+        ...[from('192.0.2.1'), from('192.0.2.2')],
+        ...shown.flatMap((name) => ['a', 'b'].map((value) => from('192.0.2.1', { [name]: value }))),
+      ];
+      const once = await cached.bodies(...asked);
+      expect(new Set(once).size, once.join()).to.equal(asked.length);
+      expect(await cached.bodies(...asked)).to.deep.equal(once);
     });
 
     const authorised: readonly [name: string, cacheControl: string, isKept: boolean][] = [

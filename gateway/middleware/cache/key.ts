@@ -1,6 +1,7 @@
 /** The key under which an answer is kept: everything of a request that may decide what its answer is (api-definition design 6.1). */
 import { hash } from 'node:crypto';
 import type { CacheRules, HeaderTransform } from '../../../domain/api/definition.ts';
+import { isSecretHeader } from '../../../domain/secret-places.ts';
 import type { Context } from '../../http/context.ts';
 import { HeaderNames, headerValue, headerValues, kind, kindOf, type RawHeaders } from '../../http/headers.ts';
 
@@ -40,8 +41,8 @@ export function requestKey(plan: KeyPlan, context: Context, epoch: number, bodyH
   const { head, headers, query, upstreamHost } = context;
   const parts = [String(epoch), head.method, head.host.toLowerCase(), upstreamHost, head.path, query, bodyHash];
   if (!plan.isShared) parts.push(...callerOf(context));
-  parts.push(forwardedAs(headers));
-  if (head.hasUnderscore) parts.push(underscored(headers));
+  parts.push(named(headers, isForwarded));
+  if (head.hasUnderscore) parts.push(named(headers, isUnderscored));
   for (const name of plan.headers) parts.push(valueSeen(context, name) ?? '-');
   return digest(plan.prefix + lengthPrefixed(parts));
 }
@@ -58,7 +59,20 @@ export const bodyDigest = (body: string | Uint8Array): string => hash('sha256', 
  */
 function callerOf({ access, alongside, head, headers }: Context): readonly string[] {
   const who = access ? ['key', access.keyId, ...alongside.map(({ keyId }) => keyId)] : ['address', head.clientAddress];
-  return [who.join(' '), ...['authorization', 'cookie'].map((name) => valueSent(headers, name) ?? '-')];
+  return [who.join(' '), named(headers, isCredential)];
+}
+
+/** `Authorization`, `Cookie`, and what upstreams ask for in their place. */
+const isCredential = (name: string): boolean => isSecretHeader(name) || /auth|session|credential/i.test(name);
+
+/** Names and values of some headers, in their order. */
+function named(headers: RawHeaders, isMeant: (name: string) => boolean): string {
+  let told = '';
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (isMeant(name)) told += lengthPrefixed([name.toLowerCase(), headers[i + 1] as string]);
+  }
+  return told;
 }
 
 /** Anybody may write them, and some upstreams take host or scheme from them. */
@@ -67,27 +81,13 @@ const alsoForwarded = new HeaderNames([
 ]);
 
 /** What the upstream is told of how the client came, but for who it is: links and redirects are made from it. */
-function forwardedAs(headers: RawHeaders): string {
-  let told = '';
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] as string;
-    if (kindOf(name) !== kind.forwarded && !alsoForwarded.has(name)) continue;
-    const lowerCase = name.toLowerCase();
-    if (lowerCase === 'x-forwarded-for' || lowerCase === 'x-real-ip') continue;
-    told += lengthPrefixed([lowerCase, headers[i + 1] as string]);
-  }
-  return told;
-}
+const isForwarded = (name: string): boolean =>
+  alsoForwarded.has(name) || (kindOf(name) === kind.forwarded && !addresses.has(name));
+
+const addresses = new HeaderNames(['x-forwarded-for', 'x-real-ip']);
 
 /** Many an upstream takes them for names with dashes, by which it may tell answers apart, or read another method. */
-function underscored(headers: RawHeaders): string {
-  let told = '';
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] as string;
-    if (name.includes('_')) told += lengthPrefixed([name.toLowerCase(), headers[i + 1] as string]);
-  }
-  return told;
-}
+const isUnderscored = (name: string): boolean => name.includes('_');
 
 /** As the upstream sees it, or as the client sent it where a step took it away. */
 const valueSeen = ({ headers, head }: Context, name: string): string | undefined =>
