@@ -176,7 +176,8 @@ function partsOf(host: string, isTls: boolean): Omit<Host, 'sent'> {
 
 /** `X-Real-IP` when it parses, else whom the chain of `X-Forwarded-For` names: a trusted proxy is believed, its client is not. */
 function claimedAddress({ forwarded }: Fields, { address, trusts }: Connection): string {
-  const real = headerValue(forwarded, 'x-real-ip')?.trim();
+  // Some proxies add theirs behind that of the client.
+  const real = headerValues(forwarded, 'x-real-ip').at(-1)?.trim();
   if (real && isIP(real) > 0) return plainAddress(real);
   return clientIn(headerValues(forwarded, 'x-forwarded-for').join(','), trusts) ?? address;
 }

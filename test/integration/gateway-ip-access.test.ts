@@ -1,6 +1,7 @@
 /** Lists of addresses that may call an API and that may not, over real sockets; a trusted proxy says who calls. */
 import { expect } from 'chai';
 import type { JsonObject } from '../../domain/event.ts';
+import { rawRequest } from '../support/gateway-raw.ts';
 import { apiFor, recordOf, startWithEcho } from '../support/gateway-start.ts';
 
 describe('an API with lists of addresses', () => {
@@ -68,6 +69,13 @@ describe('an API with lists of addresses', () => {
       expect((await ask(chain)).status).to.equal(status);
     });
   }
+
+  it('believes the last of several X-Real-IP, which is the one that the proxy added', async () => {
+    await put({ allow: ['10.0.0.1'] });
+    const head =
+      'GET /api/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Real-IP: 10.0.0.1\r\nX-Real-IP: 192.0.2.7\r\n\r\n';
+    expect(await rawRequest(gateway.port, head)).to.match(/^HTTP\/1\.1 403 /);
+  });
 
   it('says why, to browsers too, and records it', async () => {
     await put({ allow: ['10.0.0.1'] });
