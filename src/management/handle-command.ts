@@ -24,6 +24,7 @@ import type { Seal } from './held-secrets.ts';
 import { createKeyedMutex } from './keyed-mutex.ts';
 import type { PersonalData } from './personal-data.ts';
 import type { Reply } from './responses.ts';
+import { turnsOf } from './traffic/pause.ts';
 
 /** Who asks for what, apart from the command itself. */
 export type CommandContext = {
@@ -94,6 +95,8 @@ const maxDecisions = 5;
 const maxAppends = 3;
 const appendTimeoutMs = 10_000;
 const appendTimeoutPerEventMs = 1;
+// Thousands at once would have this thread to themselves, and each would make the key of a new month.
+const encodedAtOnce = 16;
 
 export function createCommands(options: CommandsOptions): Commands {
   const { store, settled } = options;
@@ -282,13 +285,18 @@ async function encodeWrites(
     };
     return encodeEvent(await sealed(event, write.stream, seal), id, { ...meta, ...own });
   };
-  return Promise.all(
-    writes.map(async (write) => ({
+  const encoded: Write[] = [];
+  const pause = turnsOf(4);
+  for (let start = 0; start < writes.length; start += encodedAtOnce) {
+    const some = writes.slice(start, start + encodedAtOnce).map(async (write) => ({
       stream: write.stream,
       expected: write.expected,
       events: await Promise.all(write.events.map((event, index) => encode(write, event, index))),
-    })),
-  );
+    }));
+    encoded.push(...(await Promise.all(some)));
+    await pause();
+  }
+  return encoded;
 }
 
 /** Event-store design 8.3. Ids only, never names or secrets; the address and the person are sealed for each event. */

@@ -14,6 +14,7 @@ import { Rejection } from '../../../../src/management/errors.ts';
 import {
   type Command,
   type CommandContext,
+  type CommandsOptions,
   createCommands,
   type Plan,
 } from '../../../../src/management/handle-command.ts';
@@ -30,12 +31,17 @@ const context: CommandContext = {
 };
 const named = (name: string) => ({ type: 'OrganisationCreated', orgId, name }) as const;
 
-const runnerOn = (store: EventStore, settled: (position: string) => Promise<unknown> = async () => true) =>
+const runnerOn = (
+  store: EventStore,
+  settled: (position: string) => Promise<unknown> = async () => true,
+  personal: CommandsOptions['personal']['seal'] = async (address, { stream, type }) =>
+    `sealed ${address.length} ${stream} ${type}`,
+) =>
   createCommands({
     store,
     seal: (clear, { path }) =>
       Promise.resolve({ kid: path, alg: 'A256GCM', iv: '', ct: `sealed ${clear.length}`, tag: '' }),
-    personal: { seal: async (address, { stream, type }) => `sealed ${address.length} ${stream} ${type}` },
+    personal: { seal: personal },
     now: () => new Date(0),
     settled,
   });
@@ -71,6 +77,52 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     () => 'none',
     (error: { readonly code?: string }) => error.code ?? String(error),
   );
+
+const manyStreams = 2_000;
+
+describe('a command with thousands of events', () => {
+  it('leaves turns to others while they are sealed, a few at once', async () => {
+    let [turns, sealing, most] = [0, 0, 0];
+    const turn = (): void => {
+      turns += 1;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+    const seal = async (): Promise<string> => {
+      sealing += 1;
+      most = Math.max(most, sealing);
+      await Promise.resolve();
+      sealing -= 1;
+      for (const end = performance.now() + 0.02; performance.now() < end; );
+      return 'sealed';
+    };
+    const before = { turns: 0 };
+    const streams = Array.from({ length: manyStreams }, (_, index) => orgStream(toOrgId(`org${index}`)));
+    const command: Command = {
+      type: 'Test',
+      aggregate: stream,
+      plan: async () => {
+        before.turns = turns;
+        const writes = streams.map((one) => ({ stream: one, expected: 'noStream', events: [named('one')] }) as const);
+        return { writes, reply: { status: 200, body: {} } };
+      },
+    };
+    const store = new MemoryEventStore();
+    const commands = runnerOn(
+      failing(store, () => {
+        clearImmediate(next);
+        return undefined;
+      }),
+      undefined,
+      seal,
+    );
+    await commands.run({ ...context, address: '192.0.2.1' }, command);
+    expect(most).to.be.within(1, 16);
+    expect(turns - before.turns).to.be.at.least(5);
+    const last = await store.readStream(streams.at(-1) ?? stream, { back: true, limit: 1 });
+    expect(last).to.have.length(1);
+  });
+});
 
 describe('a command', () => {
   let store: MemoryEventStore;
