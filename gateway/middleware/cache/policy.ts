@@ -51,7 +51,8 @@ export function termsOf(rule: AnswerRule, facts: AnswerFacts): Terms | undefined
   if (!rule.statuses.has(status) && (!isForced || status >= 500)) return undefined;
   const directives = cacheControl([...headerValues(sent, 'cache-control'), ...headerValues(given, 'cache-control')]);
   const vary = varyOf(sent, given);
-  if (!isForced && (isWithheld(directives, facts, rule) || vary.includes('*'))) return undefined;
+  if (isOneCallers(directives, facts, rule)) return undefined;
+  if (!isForced && (isWithheld(directives, facts) || vary.includes('*'))) return undefined;
   const ageMs = Math.max(0, wholeNumber(headerValue(sent, 'age')) ?? 0) * 1_000;
   const lifetimeMs = (isForced ? forcedS(rule, sent) : usualS(rule, facts, directives)) * 1_000;
   const names = vary.filter((name) => name !== '*');
@@ -61,11 +62,14 @@ export function termsOf(rule: AnswerRule, facts: AnswerFacts): Terms | undefined
 const isEventStream = (headers: RawHeaders): boolean =>
   /^\s*text\/event-stream\b/i.test(headerValue(headers, 'content-type') ?? '');
 
-function isWithheld(directives: Directives, { sent, given, isAuthorised }: AnswerFacts, { isShared }: AnswerRule) {
+function isWithheld(directives: Directives, { sent, given }: AnswerFacts): boolean {
   if (['no-store', 'no-cache', 'private'].some((name) => directives.has(name))) return true;
-  if ([sent, given].some((headers) => headerValue(headers, 'set-cookie') !== undefined)) return true;
-  return isShared && isAuthorised && !directives.has('public') && !directives.has('s-maxage');
+  return [sent, given].some((headers) => headerValue(headers, 'set-cookie') !== undefined);
 }
+
+/** Also when it is to be kept: that it is for all who ask, an upstream has to say by itself. */
+const isOneCallers = (directives: Directives, { isAuthorised }: AnswerFacts, { isShared }: AnswerRule): boolean =>
+  isShared && isAuthorised && !directives.has('public') && !directives.has('s-maxage');
 
 /** The header of the upstream; when it says no number, as the definition has it. */
 const forcedS = ({ ttlHeader = '', timeoutS }: AnswerRule, sent: RawHeaders): number =>
