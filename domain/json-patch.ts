@@ -7,6 +7,8 @@ const maxOperations = 10_000;
 
 /** Characters that `copy` and `move` may bring into the document, all together. */
 const maxCopied = 4 * 1024 * 1024;
+/** What a value counts beside its characters: an empty list is one of two, and as much work as any other. */
+const perValue = 32;
 
 /** Names that would reach into the objects themselves. */
 const forbiddenNames = new Set(['__proto__', 'constructor', 'prototype']);
@@ -147,7 +149,7 @@ function lengthOf(root: Json): number {
   const open: Json[] = [root];
   let length = 0;
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    length += typeof value === 'string' ? value.length : 1;
+    length += perValue + (typeof value === 'string' ? value.length : 0);
     if (length > maxCopied) return length;
     if (typeof value !== 'object' || value === null) continue;
     for (const [name, member] of Object.entries(value)) {

@@ -97,6 +97,12 @@ describe('jsonPatch', () => {
       expect(refusal.message).to.match(text);
     });
   }
+  it('counts values that have no characters', () => {
+    const doubling = Array.from({ length: 17 }, () => ({ op: 'copy', from: '/empty', path: '/empty/-' }));
+    const patch = [{ op: 'add', path: '/empty', value: [[]] }, ...doubling];
+    expect(refusalOf(patch).message).to.contain('copies more than');
+  });
+
   it('refuses copies that would grow beyond measure', () => {
     const doubling = Array.from({ length: 40 }, () => ({ op: 'copy', from: '/list', path: '/list/-' }));
     expect(refusalOf(doubling).message).to.contain('copies more than');
