@@ -5,22 +5,31 @@ import { rulesOf } from '../../../../src/compose/rules-of.ts';
 import { temporaryFolder } from '../../../support/temporary.ts';
 
 describe('the name of the rules', () => {
-  it('is that of the version and of the newest file, however deep it lies', () => {
+  it('is that of the version and of the newest file that judges, however deep it lies', () => {
     using folder = temporaryFolder('svc-rules-');
-    mkdirSync(folder.file('deep/er'), { recursive: true });
-    for (const name of ['one.ts', 'deep/er/two.ts']) {
+    const put = (name: string, atS: number): void => {
       writeFileSync(folder.file(name), name);
-      utimesSync(folder.file(name), 1_000, 1_000);
+      utimesSync(folder.file(name), atS, atS);
+    };
+    for (const place of ['domain/api/rules', 'gateway/http']) mkdirSync(folder.file(place), { recursive: true });
+    for (const name of ['domain/api/oas.ts', 'domain/api/rules/server.ts', 'gateway/check-api.ts']) put(name, 1_000);
+    const name = (version = '1.0.0'): string => rulesOf(version, folder.path);
+    const first = name();
+    expect(name()).to.equal(first);
+    expect(name('1.0.1')).not.to.equal(first);
+    const seen = new Set([first]);
+    for (const [index, file] of [
+      'domain/api/rules/server.ts',
+      'gateway/check-api.ts',
+      'domain/json-schema.ts',
+    ].entries()) {
+      put(file, 1_001 + index);
+      expect(seen.has(name()), file).to.equal(false);
+      seen.add(name());
     }
-    const first = rulesOf('1.0.0', folder.path);
-    expect(rulesOf('1.0.0', folder.path)).to.equal(first);
-    expect(rulesOf('1.0.1', folder.path)).not.to.equal(first);
-    utimesSync(folder.file('deep/er/two.ts'), 1_001, 1_001);
-    const changed = rulesOf('1.0.0', folder.path);
-    expect(changed).not.to.equal(first);
-    writeFileSync(folder.file('three.ts'), 'three');
-    utimesSync(folder.file('three.ts'), 1_001, 1_001);
-    expect(rulesOf('1.0.0', folder.path)).not.to.equal(changed);
+    const last = name();
+    for (const other of ['domain/key.ts', 'gateway/http/server.ts']) put(other, 2_000);
+    expect(name(), 'what judges nothing').to.equal(last);
   });
 
   it('is found where the rules of this code lie', () => {
