@@ -12,8 +12,10 @@ function dictOf(values: readonly Value[], budget: Budget): Dict {
   return made;
 }
 
-const only = (from: Dict, isWanted: (key: string) => boolean): Dict =>
-  new Map([...from].filter(([key]) => isWanted(key)));
+function only(from: Dict, budget: Budget, isWanted: (key: string) => boolean): Dict {
+  budget.spend(from.size);
+  return new Map([...from].filter(([key]) => isWanted(key)));
+}
 
 /** Members of the later ones where the first has none, or, `isOver`, in any case. */
 function merge(into: Dict, from: Dict, isOver: boolean, budget: Budget, depth = 0): Dict {
@@ -46,6 +48,7 @@ function dig(values: readonly Value[]): Value {
 function deepCopy(value: Value, budget: Budget, depth = 0): Value {
   if (!isList(value) && !isDict(value)) return value;
   budget.enter(depth);
+  budget.spend(isList(value) ? value.length : value.size);
   if (isList(value)) return value.map((element) => deepCopy(element, budget, depth + 1));
   return new Map([...value].map(([key, member]) => [key, deepCopy(member, budget, depth + 1)]));
 }
@@ -70,13 +73,13 @@ export const mapFunctions: FunctionTable = {
     budget.spend(dict(from).size);
     return sortedKeys(dict(from)).map((key) => dict(from).get(key));
   }),
-  pick: taking(1, undefined, ([from, ...keys]) => {
+  pick: taking(1, undefined, ([from, ...keys], { budget }) => {
     const wanted = new Set(keys.map(text));
-    return only(dict(from), (key) => wanted.has(key));
+    return only(dict(from), budget, (key) => wanted.has(key));
   }),
-  omit: taking(1, undefined, ([from, ...keys]) => {
+  omit: taking(1, undefined, ([from, ...keys], { budget }) => {
     const omitted = new Set(keys.map(text));
-    return only(dict(from), (key) => !omitted.has(key));
+    return only(dict(from), budget, (key) => !omitted.has(key));
   }),
   merge: taking(1, undefined, (values, { budget }) => mergeAll(values, false, budget)),
   mergeOverwrite: taking(1, undefined, (values, { budget }) => mergeAll(values, true, budget)),

@@ -14,8 +14,8 @@ const change = (make: (value: string) => string): TemplateFunction =>
   });
 
 /** The last operand is worked on with the one before. */
-const changeBy = (make: (by: string, value: string) => Value): TemplateFunction =>
-  taking(2, 2, ([by, value]) => make(text(by), text(value)));
+const changeBy = (make: (by: string, value: string, budget: Budget) => Value): TemplateFunction =>
+  taking(2, 2, ([by, value], { budget }) => make(text(by), text(value), budget));
 
 function made(result: string, budget: Budget): string {
   budget.make(result.length);
@@ -54,6 +54,10 @@ function substring(from: number, to: number, value: string): string {
 const abbreviated = (width: number, value: string): string =>
   width < 4 || characters(value).length <= width ? value : `${cut(width - 3, value)}...`;
 
+/** A long part that nearly stands everywhere is compared at each letter. */
+const search = (part: string, value: string, budget: Budget): void =>
+  budget.spend(Math.ceil((part.length * value.length) / 16_384));
+
 function indented(spaces: number, value: string, budget: Budget): string {
   const lines = value.split('\n');
   const pad = Math.max(0, spaces);
@@ -62,12 +66,14 @@ function indented(spaces: number, value: string, budget: Budget): string {
 }
 
 function replaced(from: string, to: string, value: string, budget: Budget): string {
+  search(from, value, budget);
   const count = from === '' ? value.length + 1 : value.split(from).length - 1;
   budget.make(value.length + count * to.length);
   return value.replaceAll(from, () => to);
 }
 
-function splitAt(separator: string, count: number, value: string): readonly string[] {
+function splitAt(separator: string, count: number, value: string, budget: Budget): readonly string[] {
+  search(separator, value, budget);
   const parts = separator === '' ? characters(value) : value.split(separator);
   if (count === 0) return [];
   if (count < 0 || parts.length <= count) return parts;
@@ -116,7 +122,10 @@ export const textFunctions: FunctionTable = {
   substr: taking(3, 3, ([from, to, value]) => substring(whole(from), whole(to), text(value))),
   trunc: taking(2, 2, ([count, value]) => cut(whole(count), text(value))),
   abbrev: taking(2, 2, ([width, value]) => abbreviated(whole(width), text(value))),
-  contains: changeBy((part, value) => value.includes(part)),
+  contains: changeBy((part, value, budget) => {
+    search(part, value, budget);
+    return value.includes(part);
+  }),
   hasPrefix: changeBy((part, value) => value.startsWith(part)),
   hasSuffix: changeBy((part, value) => value.endsWith(part)),
   quote: taking(0, undefined, (values, { budget }) =>
@@ -149,10 +158,12 @@ export const textFunctions: FunctionTable = {
     budget.make((text(value).length / Math.max(1, whole(width)) + 1) * text(separator).length + text(value).length);
     return wrapped(text(value), whole(width), text(separator), true);
   }),
-  split: taking(2, 2, ([separator, value], { budget }) => numbered(splitAt(text(separator), -1, text(value)), budget)),
-  splitList: changeBy((separator, value) => splitAt(separator, -1, value)),
+  split: taking(2, 2, ([separator, value], { budget }) =>
+    numbered(splitAt(text(separator), -1, text(value), budget), budget),
+  ),
+  splitList: changeBy((separator, value, budget) => splitAt(separator, -1, value, budget)),
   splitn: taking(3, 3, ([separator, count, value], { budget }) =>
-    numbered(splitAt(text(separator), whole(count), text(value)), budget),
+    numbered(splitAt(text(separator), whole(count), text(value), budget), budget),
   ),
   join: taking(2, 2, ([separator, values], { budget }) => joined(texts(values, budget), text(separator), budget)),
   sortAlpha: taking(1, 1, ([values], { budget }) => sorted(texts(values, budget), budget)),

@@ -58,6 +58,28 @@ const greedy: readonly (readonly [name: string, template: string, failure: RegEx
   ['a map that is gone through', `{{ $d := split "" (repeat 600000 "a") }}{{ range $d }}{{ break }}{{ end }}`, /steps/],
   ['escapes of escapes', `{{ repeat 5000000 "'" ${'| js '.repeat(6)}| len }}`, /too much text/],
   ['base64 of base64', `{{ repeat 5000000 "x" ${'| b64enc '.repeat(9)}| len }}`, /too much text/],
+  [
+    'a long part of a text',
+    '{{ contains (print (repeat 200000 "ab") "b" (repeat 100000 "ab")) (repeat 450000 "ab") }}',
+    /steps/,
+  ],
+  ['a long text in a text', '{{ replace (print (repeat 200000 "ab") "b") "x" (repeat 450000 "ab") }}', /steps/],
+  ['separators', '{{ splitList (print (repeat 200000 "ab") "b") (repeat 450000 "ab") }}', /steps/],
+  [
+    'maps without members',
+    '{{ $d := split "" (repeat 90000 "a") }}{{ range until 100 }}{{ $_ := omit $d "x" }}{{ end }}',
+    /steps/,
+  ],
+  [
+    'maps of some members',
+    '{{ $d := split "" (repeat 90000 "a") }}{{ range until 100 }}{{ $_ := pick $d "x" }}{{ end }}',
+    /steps/,
+  ],
+  [
+    'copies of a map',
+    '{{ $d := split "" (repeat 90000 "a") }}{{ range until 100 }}{{ $_ := deepCopy $d }}{{ end }}',
+    /steps/,
+  ],
   ['other words', '{{ title (repeat 9000000 "a ") }}', /steps/],
   ['a separator', '{{ join (repeat 1000000 "x") (until 1000) }}', /too much text/],
 ];
