@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { syncFolder } from './sync-folder.ts';
 
 /** undefined when there is no file. `exposed` is thrown when every user may open it; absent: whoever may. */
 export function readKeyFile(file: string, exposed?: () => Error): string | undefined {
@@ -54,17 +55,6 @@ function writeDurably(file: string, text: string): void {
   const handle = openSync(file, 'wx', 0o600);
   try {
     writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
-
-/** The name is durable with its folder; Windows cannot open one. */
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const handle = openSync(folder, 'r');
-  try {
     fsyncSync(handle);
   } finally {
     closeSync(handle);

@@ -1,16 +1,7 @@
 /** The backup file of an embedded installation: a whole copy of the log's database with the key ring's as one more table. */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncFolder } from '../../gateway/feed/sync-folder.ts';
 import { copyDatabase, openDatabase, sqliteFault } from './sqlite.ts';
 
 export type BackupFacts = {
@@ -87,7 +78,7 @@ export function replaceDatabase(file: string, { by, suffix, journal }: Replaceme
   }
   if (isThere) keep(file, kept);
   renameSync(by, file);
-  flushFolder(dirname(file));
+  syncFolder(dirname(file));
   return isThere ? [kept] : [];
 }
 
@@ -114,17 +105,6 @@ function keep(file: string, kept: string): void {
     linkSync(file, kept);
   } catch {
     renameSync(file, kept);
-  }
-}
-
-/** The name is durable with its folder; Windows cannot open one. */
-function flushFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const handle = openSync(folder, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }
 
